@@ -1,0 +1,8 @@
+"""Bayesian classifiers whose decision regions are unions of soft convex polytopes."""
+
+from importlib.metadata import version
+
+from softpolytope.model.prior import Prior
+
+__version__ = version("softpolytope")
+__all__ = ["Prior", "__version__"]

@@ -1,0 +1,6 @@
+from numpy.random import BitGenerator
+
+from softpolytope._typing import CountArray, FloatArray
+
+def fill_binomial(bit_generator: BitGenerator, count: CountArray, probability: FloatArray, out: CountArray) -> None: ...
+def fill_poisson(bit_generator: BitGenerator, rate: FloatArray, out: CountArray) -> None: ...

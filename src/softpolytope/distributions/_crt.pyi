@@ -1,0 +1,6 @@
+from numpy.random import BitGenerator
+
+from softpolytope._typing import CountArray, FloatArray
+
+def fill(bit_generator: BitGenerator, count: CountArray, concentration: FloatArray, out: CountArray) -> None: ...
+def bins(count: int, concentration: float) -> list[tuple[int, float]]: ...

@@ -1,0 +1,3 @@
+from numpy.random cimport bitgen_t
+
+cdef double draw_polya_gamma(bitgen_t* bits, double shape, double tilt) noexcept nogil

@@ -1,0 +1,4 @@
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+
+cdef int64_t draw_sum_log(bitgen_t* bits, int64_t count, double exponent) noexcept nogil

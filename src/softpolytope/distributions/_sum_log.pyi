@@ -1,0 +1,6 @@
+from numpy.random import BitGenerator
+
+from softpolytope._typing import CountArray, FloatArray
+
+def fill(bit_generator: BitGenerator, count: CountArray, exponent: FloatArray, out: CountArray) -> None: ...
+def gauss_legendre_rule() -> tuple[FloatArray, FloatArray]: ...

@@ -1,0 +1,1 @@
+"""The paper's deterministic mathematics: no randomness, everything in log space."""

@@ -1,0 +1,49 @@
+"""The hyperparameters of the model."""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Hyperparameters; every Gamma law is given by its shape and rate.
+
+    The model is r_k ~ Gamma(mass / K, concentration) for the weights of the experts, and beta ~ N(0, 1 / precision),
+    precision ~ Gamma(precision_shape, precision_rate) for each coefficient.
+
+    Parameters
+    ----------
+    mass_shape, mass_rate : float
+        Of the mass gamma_0 of the gamma process (a_0, b_0 in the paper).
+    concentration_shape, concentration_rate : float
+        Of the concentration c_0 of the gamma process (e_0, f_0).
+    precision_shape : float
+        Of the precision of each coefficient (a_t).
+    precision_rate : float or "learned"
+        A number is b_t; "learned" gives each expert and layer a rate of its own, with a Gamma(1, 1) law.
+
+    Examples
+    --------
+    >>> from softpolytope.model.prior import Prior
+    >>> Prior(precision_shape=1.0, precision_rate=1.0).mass_shape
+    0.01
+    """
+
+    mass_shape: float = 0.01
+    mass_rate: float = 0.01
+    concentration_shape: float = 1.0
+    concentration_rate: float = 1.0
+    precision_shape: float = 1e-6
+    precision_rate: float | Literal["learned"] = "learned"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "precision_rate" and value == "learned":
+                continue
+            is_number = isinstance(value, int | float | np.integer | np.floating)
+            if not is_number or not np.isfinite(value) or value <= 0.0:
+                choice = ' or "learned"' if field.name == "precision_rate" else ""
+                raise ValueError(f"{field.name} must be finite and > 0{choice}; got {value!r}.")

@@ -1,0 +1,88 @@
+"""Imports point downwards only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import softpolytope
+
+PACKAGE = Path(softpolytope.__file__).parent
+
+# For each room, the rooms it may import from; every room may import from itself and from _typing.
+ALLOWED = {
+    "cli": {"report", "estimators", "inspection", "datasets", "export"},
+    "report": {"inspection", "export", "geometry", "model"},
+    "estimators": {"gibbs", "optimise", "inspection", "export", "geometry", "model"},
+    "inspection": {"geometry", "model"},
+    "export": {"geometry", "model"},
+    "gibbs": {"parallel", "distributions", "model"},
+    "optimise": {"parallel", "distributions", "model"},
+    "datasets": set(),
+    "geometry": {"model"},
+    "distributions": set(),
+    "parallel": set(),
+    "model": set(),
+}
+
+
+def imported_modules(source):
+    """Full names of the modules a Python or Cython source imports, relative ones with their dots."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:  # Cython: only the import lines matter
+        lines = (line.strip().replace("cimport", "import") for line in source.splitlines())
+        imports = [line.split(" import ")[0] for line in lines if line.startswith(("from ", "import "))]
+        return [words.split()[1] for words in imports]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return names + ["." * node.level + (node.module or "") for node in nodes if isinstance(node, ast.ImportFrom)]
+
+
+def violations(room, source):
+    """Imports of a file in `room` that point upwards, sideways or are relative."""
+    found = []
+    for name in imported_modules(source):
+        if name.startswith("."):
+            found.append(f"relative import {name}")
+        if not name.startswith("softpolytope."):
+            continue
+        target = name.split(".")[1]
+        if target not in {room, "_typing"} | ALLOWED[room]:
+            found.append(f"{room} imports {target}")
+    return found
+
+
+def source_files():
+    """Every Python and Cython file in a room."""
+    return sorted(
+        path for suffix in ("py", "pyx", "pxd") for path in PACKAGE.rglob(f"*.{suffix}") if path.parent != PACKAGE
+    )
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path):
+    """A file imports only from its own room and those below it."""
+    room = path.relative_to(PACKAGE).parts[0]
+    assert room in ALLOWED, f"{room} is a new room: say in ALLOWED what it may import"
+    assert violations(room, path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from softpolytope.gibbs.state import GibbsState",
+        "import softpolytope.estimators",
+        "from . import crt",
+        "cdef int x\nfrom softpolytope.model._kernel cimport step",
+    ],
+)
+def test_wrong_imports_are_seen(source):
+    """The check itself sees an upward, a sideways and a relative import, in Python and in Cython."""
+    assert violations("distributions", source)
+
+
+def test_every_source_is_installed():
+    """The installed package holds Python, Cython and typing files, so that users and tools find them."""
+    names = {path.name for path in source_files()}
+    assert {"crt.py", "_crt.pyx", "_crt.pxd", "softplus.py"} <= names
+    assert (PACKAGE / "py.typed").exists()

@@ -1,0 +1,59 @@
+"""The package as a whole."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softpolytope
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(softpolytope.__path__, "softpolytope.")
+    if not module.name.split(".")[-1].startswith("_")
+]
+
+
+def test_version_is_that_of_the_distribution():
+    """__version__ comes from the installed metadata."""
+    assert softpolytope.__version__.count(".") >= 2
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    """Every example in a docstring does what it shows."""
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_examples_are_found():
+    """The doctest run above does see examples."""
+    finder = doctest.DocTestFinder()
+    module = importlib.import_module("softpolytope.distributions.crt")
+    assert sum(bool(test.examples) for test in finder.find(module)) >= 3
+
+
+def test_import_is_light():
+    """Importing the package loads no plotting, data-frame or distributed library."""
+    heavy = {"matplotlib", "pandas", "xarray", "arviz", "dask", "onnx", "sklearn.ensemble"}
+    code = "import sys, softpolytope, softpolytope.distributions; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert heavy.isdisjoint(run.stdout.split())
+    assert "numpy" in run.stdout.split()
+
+
+def test_readme_tells_the_truth(capsys):
+    """The Python code of the README runs, and prints what the README says it prints."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        exec(block, {})  # noqa: S102
+    printed = capsys.readouterr().out.splitlines()
+    claimed = re.findall(r"^prints `(.*)`", readme, flags=re.MULTILINE)
+    assert printed == claimed
