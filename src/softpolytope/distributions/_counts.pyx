@@ -16,6 +16,7 @@ from numpy.random.c_distributions cimport (
     random_binomial,
     random_poisson,
     random_standard_exponential,
+    random_standard_normal,
     random_standard_uniform,
 )
 
@@ -28,6 +29,8 @@ cdef enum:
 
 cdef double HALF_LOG_TWO_PI = 0.91893853320467274178
 cdef double LARGEST_COUNT = 9223372036854774784.0  # the largest double below 2**63
+cdef double REAL_LIMIT = 4.0e18
+cdef double LARGEST_REAL = 1e100
 
 
 cdef int64_t as_count(double value) noexcept nogil:
@@ -171,6 +174,26 @@ cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
     if rate >= LARGEST_COUNT:
         return as_count(rate)
     return draw_large_poisson(bits, rate)
+
+
+cdef double draw_real_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
+    """A binomial of a count kept in a double; beyond int64 it is normal to within 1e-9."""
+    cdef double mean
+    if count < REAL_LIMIT:
+        return <double> draw_binomial(bits, <int64_t> count, probability)
+    mean = count * probability
+    if mean < 0.1 * REAL_LIMIT:
+        return draw_real_poisson(bits, mean)
+    return floor(mean + sqrt(mean * (1.0 - probability)) * random_standard_normal(bits))
+
+
+cdef double draw_real_poisson(bitgen_t* bits, double rate) noexcept nogil:
+    """A Poisson count as a double; beyond int64 it is normal to within 1e-9, and it stops at LARGEST_REAL."""
+    if rate < REAL_LIMIT:
+        return <double> draw_poisson(bits, rate)
+    if not rate < LARGEST_REAL:
+        return LARGEST_REAL
+    return floor(rate + sqrt(rate) * random_standard_normal(bits))
 
 
 def fill_binomial(object bit_generator, const int64_t[::1] count, const double[::1] probability, int64_t[::1] out):

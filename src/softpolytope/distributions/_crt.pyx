@@ -14,7 +14,7 @@ from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_exponential, random_standard_uniform
 
 from softpolytope.distributions._bits cimport bits_of
-from softpolytope.distributions._counts cimport draw_binomial
+from softpolytope.distributions._counts cimport draw_binomial, draw_real_poisson
 
 cdef enum:
     LONGEST_LOOP = 1 << 14
@@ -22,6 +22,7 @@ cdef enum:
 
 # Bins grow by this ratio of c + j.
 cdef double BIN_RATIO = 1.09
+cdef double LARGEST_SEATED = 4e18
 
 
 cdef int64_t loop_over_customers(bitgen_t* bits, int64_t count, double concentration) noexcept nogil:
@@ -153,6 +154,17 @@ cdef int64_t draw_crt(bitgen_t* bits, int64_t count, double concentration) noexc
     if count <= LONGEST_LOOP:
         return loop_over_customers(bits, count, concentration)
     return draw_in_bins(bits, count, concentration)
+
+
+cdef double draw_real_crt(bitgen_t* bits, double count, double concentration) noexcept nogil:
+    """As draw_crt, with counts kept in doubles; customers past int64 open tables at Poisson rates."""
+    cdef double tables
+    if count <= LARGEST_SEATED:
+        return <double> draw_crt(bits, <int64_t> count, concentration)
+    tables = <double> draw_crt(bits, <int64_t> LARGEST_SEATED, concentration)
+    return tables + draw_real_poisson(
+        bits, concentration * log((concentration + count) / (concentration + LARGEST_SEATED))
+    )
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[::1] concentration, int64_t[::1] out):

@@ -96,15 +96,14 @@ cdef inline double gamma_scale(int term, double tilt) noexcept nogil:
 
 cdef double survival(double x, double shape) noexcept nogil:
     """S(x) = sum_n (-1)^n (shape)_n / n! (2n + shape) / shape exp(-n (n + shape) / (2x))."""
-    cdef double total = 1.0, coefficient = 1.0, term
-    cdef double step = exp(-1.0 / x), decay = exp(-(1.0 + shape) / (2.0 * x)), power = 1.0
+    cdef double total = 1.0, weight = 1.0, term
+    cdef double step = exp(-1.0 / x), decay = exp(-(1.0 + shape) / (2.0 * x))
     cdef int n
     for n in range(1, 200):
-        # power = exp(-n (n + shape) / (2x)), from its ratio to the last one.
-        power *= decay
+        # weight = (-1)^n (shape)_n / n! exp(-n (n + shape) / (2x)), from its ratio to the last one.
+        weight *= -(n - 1 + shape) / n * decay
         decay *= step
-        coefficient *= -(n - 1 + shape) / n
-        term = coefficient * (2 * n + shape) / shape * power
+        term = weight * (2 * n + shape) / shape
         total += term
         if fabs(term) < 1e-17:
             break

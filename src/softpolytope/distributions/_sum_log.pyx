@@ -8,7 +8,7 @@ to the nodes by a multinomial and a node with N of them adds v Gamma(N). The cha
 of a summand is then right to 1e-12 (tested), at a cost that does not depend on n.
 """
 
-from libc.math cimport ceil, expm1
+from libc.math cimport ceil, expm1, fmin
 from libc.stdint cimport INT64_MAX, int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport (
@@ -18,7 +18,7 @@ from numpy.random.c_distributions cimport (
 )
 
 from softpolytope.distributions._bits cimport bits_of
-from softpolytope.distributions._counts cimport draw_binomial, draw_poisson
+from softpolytope.distributions._counts cimport draw_binomial, draw_poisson, draw_real_poisson
 
 import numpy as np
 
@@ -26,6 +26,7 @@ cdef enum:
     N_NODES = 10
     SHORT_SUM = 64
 
+cdef double LARGEST_SUMMED = 1e18
 cdef double[N_NODES] NODES
 cdef double[N_NODES] CONDITIONAL_WEIGHTS
 
@@ -86,6 +87,17 @@ cdef int64_t draw_sum_log(bitgen_t* bits, int64_t count, double exponent) noexce
         return count
     extra = draw_poisson(bits, mixed_rate(bits, count, exponent))
     return count + extra if extra <= INT64_MAX - count else INT64_MAX
+
+
+cdef double draw_real_sum_log(bitgen_t* bits, double count, double exponent) noexcept nogil:
+    """As draw_sum_log, with counts kept in doubles, so that they may pass int64."""
+    cdef double scale = 1.0, kept = count
+    if count <= 0.0 or exponent <= 0.0:
+        return count
+    if count > LARGEST_SUMMED:  # the relative spread of the mixed rate is below 1e-9
+        scale = count / LARGEST_SUMMED
+        kept = LARGEST_SUMMED
+    return count + draw_real_poisson(bits, scale * mixed_rate(bits, <int64_t> kept, fmin(exponent, 700.0)))
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[::1] exponent, int64_t[::1] out):

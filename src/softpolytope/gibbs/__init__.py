@@ -1,0 +1,1 @@
+"""The sampler: two exact scans of one posterior, over blocks of rows."""

@@ -1,0 +1,43 @@
+"""Latent rates of a block of rows, all experts at once, one level per call."""
+
+from libc.math cimport INFINITY, exp, log
+from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_standard_exponential, random_standard_gamma
+
+from softpolytope.distributions._bits cimport bits_of
+
+
+def draw_rates(
+    object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
+    const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation_above,
+    double[:, ::1] out, bint is_log,
+):
+    """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q), as (rows, experts); its logarithm if `is_log`.
+
+    The rate is exp(q above - x'beta), because q above = log(1 + q e^{x'beta}). Below the top level the shape has the
+    `above` rates; an empty `above` says that this is the top level, where it has copies * weights.
+    """
+    cdef bitgen_t* bits = bits_of(bit_generator)
+    cdef Py_ssize_t row, expert
+    cdef bint is_top = above.shape[0] == 0
+    cdef double shape, log_scale, draw
+    with bit_generator.lock, nogil:
+        for row in range(out.shape[0]):
+            for expert in range(out.shape[1]):
+                shape = counts[row, expert]
+                shape += copies[row] * weights[expert] if is_top else above[row, expert]
+                if shape <= 0.0:
+                    out[row, expert] = -INFINITY if is_log else 0.0
+                    continue
+                # A shape below one is drawn as U^(1/shape) times a shape one larger. The power comes first: where it
+                # alone underflows, which for the many tiny shapes it does, the draw is over.
+                log_scale = 0.0
+                if shape < 1.0:
+                    log_scale = -random_standard_exponential(bits) / shape
+                    if log_scale < -800.0 and not is_log:
+                        out[row, expert] = 0.0
+                        continue
+                    shape += 1.0
+                log_scale += linear_predictor[row, expert] - exp(log_activation_above[row, expert])
+                draw = random_standard_gamma(bits, shape)
+                out[row, expert] = log(draw) + log_scale if is_log else draw * exp(log_scale)

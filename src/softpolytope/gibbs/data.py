@@ -1,0 +1,148 @@
+"""Training data as the sampler wants it: distinct rows in a canonical order, cut into fixed blocks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import BoolArray, FloatArray
+
+Design: TypeAlias = FloatArray | sparse.csr_array
+
+# Rows of a block: enough that a call's overhead vanishes, few enough that its arrays stay in the cache.
+BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """Distinct rows (design, label) with the weights of their copies; use `from_arrays`."""
+
+    design: Design  # (rows, columns), dense or CSR; the intercept is column 0
+    labels: BoolArray  # (rows,)
+    row_weights: FloatArray  # (rows,), powers of the likelihood
+    block_rows: int = BLOCK_ROWS
+
+    @classmethod
+    def from_arrays(
+        cls,
+        design: Design,
+        labels: BoolArray,
+        row_weights: FloatArray | None = None,
+        block_rows: int = BLOCK_ROWS,
+    ) -> "TrainingData":
+        """Check the arrays, merge equal rows, and put the distinct ones in an order of their own.
+
+        The order follows from the rows' contents alone, so that neither the order nor the repetition of the rows
+        given, nor their being dense or sparse, changes a draw.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softpolytope.gibbs.data import TrainingData
+        >>> rows = np.array([[1.0, 0.5], [1.0, 2.0], [1.0, 0.5]])
+        >>> TrainingData.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
+        [1.0, 2.0]
+        """
+        design = _checked_design(design)
+        n_rows = design.shape[0]
+        labels = np.asarray(labels, dtype=bool)
+        weights = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
+        _check_rows(n_rows, labels, weights)
+        return cls(*_merged(design, labels, weights), block_rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct rows."""
+        return len(self.labels)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the design."""
+        return int(self.design.shape[1])
+
+    def flipped(self) -> "TrainingData":
+        """The same rows under the other labelling."""
+        return replace(self, labels=~self.labels)
+
+    def blocks(self) -> Iterator["TrainingData"]:
+        """Cut the rows into blocks."""
+        for start in range(0, self.n_rows, self.block_rows):
+            rows = slice(start, start + self.block_rows)
+            yield replace(
+                self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows]
+            )
+
+
+def _checked_design(design: Design) -> Design:
+    if sparse.issparse(design):
+        checked = sparse.csr_array(design, dtype=np.float64, copy=True)
+        checked.sum_duplicates()
+        checked.eliminate_zeros()
+        values = checked.data
+    else:
+        checked = np.ascontiguousarray(design, dtype=np.float64)
+        values = checked
+    if checked.ndim != 2 or checked.shape[1] == 0:
+        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {checked.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("design holds NaN or infinite values; impute or drop such rows first.")
+    return checked
+
+
+def _check_rows(n_rows: int, labels: BoolArray, weights: FloatArray) -> None:
+    if labels.shape != (n_rows,) or weights.shape != (n_rows,):
+        raise ValueError(
+            f"labels and row_weights must have one entry for each of the {n_rows} rows; "
+            f"got shapes {labels.shape} and {weights.shape}."
+        )
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        bad = weights[~(np.isfinite(weights) & (weights >= 0.0))][0]
+        raise ValueError(f"row_weights must be finite and >= 0; got {bad}.")
+
+
+def _merged(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Design, BoolArray, FloatArray]:
+    """Merge rows of equal content, in the order of their fingerprints."""
+    first, second = _fingerprints(design)
+    order = np.lexsort((labels, second, first))
+    order = order[weights[order] > 0.0]
+    keys = np.stack([first[order], second[order], labels[order].astype(np.uint64)])
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(is_new)
+    kept = order[starts]
+    merged = np.add.reduceat(weights[order], starts) if len(starts) else np.zeros(0)
+    return design[kept], labels[kept], merged
+
+
+def _fingerprints(design: Design) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Two 64-bit sums over a row's non-zero entries, mixed with their columns: equal rows have equal ones.
+
+    Different rows share both with a chance of 2^-128 a pair.
+    """
+    if sparse.issparse(design):
+        columns = design.indices.astype(np.uint64)
+        values = design.data
+    else:
+        columns = np.broadcast_to(np.arange(design.shape[1], dtype=np.uint64), design.shape)
+        values = design
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # -0.0 + 0.0 is +0.0, whose bits are 0
+    sums = []
+    for salt in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
+        mixed = np.where(bits == 0, np.uint64(0), _mix(_mix(columns + np.uint64(salt)) ^ bits))
+        if sparse.issparse(design):
+            total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+            sums.append(total[design.indptr[1:]] - total[design.indptr[:-1]])
+        else:
+            sums.append(mixed.sum(axis=1, dtype=np.uint64))
+    return sums[0], sums[1]
+
+
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter bits one to one (the finaliser of splitmix64); arithmetic is modulo 2^64."""
+    with np.errstate(over="ignore"):
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return bits ^ (bits >> np.uint64(31))

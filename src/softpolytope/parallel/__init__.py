@@ -1,0 +1,1 @@
+"""Where blocks of rows live and how their results come back: always in block order."""
