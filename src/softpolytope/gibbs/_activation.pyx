@@ -1,32 +1,70 @@
 """Activations of a block of rows, all experts at once, one layer per call; and what follows from the top one."""
 
+import numpy as np
+
 from libc.math cimport exp, expm1, log, log1p
 
-
-cdef inline double log_softplus(double z) noexcept nogil:
-    """log(log(1 + e^z)); near its zero the absolute, not the relative error is a rounding unit."""
-    if z < -18.0:
-        return z - 0.5 * exp(z)
-    if z > 37.0:
-        return log(z)
-    return log(log1p(exp(z)))
+from softpolytope.model._softplus cimport log_softplus
 
 
-def advance(const double[:, ::1] linear_predictor, const double[:, ::1] below, double[:, ::1] out):
-    """Write log q of the level above a layer; arrays are (rows, experts)."""
-    cdef Py_ssize_t row, expert
+def predict_dense(const double[:, ::1] design, const double[:, ::1] coefficients, double[:, ::1] out):
+    """Write x'beta as (rows, experts), from coefficients (columns, experts).
+
+    Every sum runs over the columns in order, whatever experts are asked for together: a chain that computes them in
+    other groups after a restart must get the same bits, which a library's matrix product does not promise.
+    """
+    cdef Py_ssize_t row, column, expert
+    cdef double value
     with nogil:
         for row in range(out.shape[0]):
             for expert in range(out.shape[1]):
-                out[row, expert] = log_softplus(linear_predictor[row, expert] + below[row, expert])
+                out[row, expert] = 0.0
+            for column in range(design.shape[1]):
+                value = design[row, column]
+                for expert in range(out.shape[1]):
+                    out[row, expert] += value * coefficients[column, expert]
 
 
-def exponentiate(const double[:, ::1] log_activation, double[:, ::1] out):
-    """Write q of a level."""
-    cdef Py_ssize_t row, expert
+def predict_sparse(
+    const double[::1] data, const int[::1] indices, const int[::1] indptr, const double[:, ::1] coefficients,
+    double[:, ::1] out,
+):
+    """The same for rows in CSR form."""
+    cdef Py_ssize_t row, entry, column, expert
     with nogil:
         for row in range(out.shape[0]):
             for expert in range(out.shape[1]):
+                out[row, expert] = 0.0
+            for entry in range(indptr[row], indptr[row + 1]):
+                column = indices[entry]
+                for expert in range(out.shape[1]):
+                    out[row, expert] += data[entry] * coefficients[column, expert]
+
+
+def advance(
+    const double[:, ::1] predictor_columns, const int[::1] experts, double[:, ::1] linear_predictor,
+    const double[:, ::1] below, double[:, ::1] above,
+):
+    """Take x'beta of some experts (rows, those experts) and write log q of the level above their layer.
+
+    All other arrays are (rows, experts).
+    """
+    cdef Py_ssize_t row, column, expert
+    with nogil:
+        for row in range(above.shape[0]):
+            for column in range(experts.shape[0]):
+                expert = experts[column]
+                linear_predictor[row, expert] = predictor_columns[row, column]
+                above[row, expert] = log_softplus(predictor_columns[row, column] + below[row, expert])
+
+
+def exponentiate(const double[:, ::1] log_activation, const int[::1] experts, double[:, ::1] out):
+    """Write q of a level for some experts."""
+    cdef Py_ssize_t row, column, expert
+    with nogil:
+        for row in range(out.shape[0]):
+            for column in range(experts.shape[0]):
+                expert = experts[column]
                 out[row, expert] = exp(log_activation[row, expert])
 
 
@@ -62,6 +100,3 @@ def log_likelihood(
                     rate += exp(log_weights[expert] + log_activation[row, expert] - largest)
                 total += row_weights[row] * (largest + log(rate))
     return total
-
-
-import numpy as np

@@ -1,29 +1,44 @@
 """Latent rates of a block of rows, all experts at once, one level per call."""
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp, fmin, log, log1p
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_exponential, random_standard_gamma
 
 from softpolytope.distributions._bits cimport bits_of
 
 
+# Where counts stop too.
+cdef double LARGEST_RATE = 1e100
+
+
+cdef inline double log_mean_scale(double predictor, double log_activation) noexcept nogil:
+    """-log(e^{-x'beta} + q), in the form that subtracts nothing large."""
+    cdef double logit = predictor + log_activation
+    if logit > 0.0:
+        return -log_activation - log1p(exp(-logit))
+    return predictor - log1p(exp(logit))
+
+
 def draw_rates(
     object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
-    const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation_above,
-    double[:, ::1] out, bint is_log,
+    const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation,
+    const int[::1] experts, double[:, ::1] out, bint is_log,
 ):
-    """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q), as (rows, experts); its logarithm if `is_log`.
+    """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
 
-    The rate is exp(q above - x'beta), because q above = log(1 + q e^{x'beta}). Below the top level the shape has the
-    `above` rates; an empty `above` says that this is the top level, where it has copies * weights.
+    Arrays are (rows, experts).
+
+    Below the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has
+    copies * weights.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
-    cdef Py_ssize_t row, expert
+    cdef Py_ssize_t row, column, expert
     cdef bint is_top = above.shape[0] == 0
     cdef double shape, log_scale, draw
     with bit_generator.lock, nogil:
         for row in range(out.shape[0]):
-            for expert in range(out.shape[1]):
+            for column in range(experts.shape[0]):
+                expert = experts[column]
                 shape = counts[row, expert]
                 shape += copies[row] * weights[expert] if is_top else above[row, expert]
                 if shape <= 0.0:
@@ -38,6 +53,6 @@ def draw_rates(
                         out[row, expert] = 0.0
                         continue
                     shape += 1.0
-                log_scale += linear_predictor[row, expert] - exp(log_activation_above[row, expert])
+                log_scale += log_mean_scale(linear_predictor[row, expert], log_activation[row, expert])
                 draw = random_standard_gamma(bits, shape)
-                out[row, expert] = log(draw) + log_scale if is_log else draw * exp(log_scale)
+                out[row, expert] = log(draw) + log_scale if is_log else fmin(draw * exp(log_scale), LARGEST_RATE)

@@ -1,26 +1,36 @@
 """One block of rows with its latent variables, and the steps of a sweep that touch rows.
 
-All arrays of a block are (rows, experts), with levels or layers before them; steps are kernel calls.
+Arrays of a block are (rows, experts), with levels or layers before them. A step takes the indices of the experts it is
+for; the others keep what they have.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 import numpy as np
-from numpy.random import BitGenerator
+from numpy.random import BitGenerator, Generator
+from numpy.typing import NDArray
 from scipy import sparse
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
 from softpolytope.gibbs.data import TrainingData
+from softpolytope.model import _collapsed
+
+Experts = NDArray[np.intc]
+Scan = Literal["paper", "collapsed"]
 
 _NOTHING = np.zeros((0, 0))
+# Steps of the chain itself, which belong to no block of rows.
+_NO_BLOCK = 2**64 - 1
 
 
 class Step(IntEnum):
-    """Names of the random steps of a sweep; per-layer steps add the layer times ten."""
+    """Names of the random steps of a sweep; steps of a layer add ten times the layer."""
 
+    RESTART = 0
     PRECISIONS = 1
     COUNTS = 2
     RATES = 3
@@ -29,7 +39,7 @@ class Step(IntEnum):
     COEFFICIENTS = 6
     PROCESS = 7
     REFRESH = 8
-    MOVE = 9
+    HAMILTONIAN = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +51,15 @@ class SweepName:
     chain: int
     sweep: int
 
-    def bits(self, step: Step, layer: int = 0, block: int = 0) -> BitGenerator:
-        """The random bits of a step, until this thread opens the next stream."""
+    def generator(self, step: Step, layer: int = 0, block: int = _NO_BLOCK) -> Generator:
+        """The generator of a step, until this thread opens the next stream."""
         return self.streams.generator(
             labelling=self.labelling, chain=self.chain, sweep=self.sweep, step=10 * layer + step, block=block
-        ).bit_generator
+        )
+
+    def bits(self, step: Step, layer: int, block: int) -> BitGenerator:
+        """The random bits of a step of a block."""
+        return self.generator(step, layer, block).bit_generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +68,24 @@ class LayerSums:
 
     gram: FloatArray  # (experts, columns, columns)  sum omega x x'
     linear: FloatArray  # (experts, columns)
+    column_scale: FloatArray  # (columns,)  what x was divided by
 
     def __add__(self, other: "LayerSums") -> "LayerSums":
-        return LayerSums(self.gram + other.gram, self.linear + other.linear)
+        return LayerSums(self.gram + other.gram, self.linear + other.linear, self.column_scale)
 
 
 @dataclass(frozen=True, slots=True)
-class TopSums:
-    """What the weights of the experts need from the rows."""
+class Gradient:
+    """Log likelihood and its derivatives."""
 
-    level_counts: FloatArray  # (levels, experts)  sum_i m
-    activations: FloatArray  # (experts,)  Q_k
+    value: float
+    coefficients: FloatArray  # (experts, layers, columns)
+    log_weights: FloatArray  # (experts,)
 
-    def __add__(self, other: "TopSums") -> "TopSums":
-        return TopSums(self.level_counts + other.level_counts, self.activations + other.activations)
+    def __add__(self, other: "Gradient") -> "Gradient":
+        return Gradient(
+            self.value + other.value, self.coefficients + other.coefficients, self.log_weights + other.log_weights
+        )
 
 
 class LatentBlock:
@@ -78,7 +96,10 @@ class LatentBlock:
         self._index = index
         self._pg_terms = pg_terms
         self._labels = rows.labels.astype(np.uint8)
+        self._copies = rows.row_weights.copy()
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
+
+    # Parameters in, sums out.
 
     def prepare(self, coefficients: FloatArray) -> None:
         """Make room for the experts given, and compute all activations."""
@@ -90,18 +111,37 @@ class LatentBlock:
         self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
         self._top_activation = np.empty((n_rows, n_experts))
         self._latent_rates = np.empty((n_layers, n_rows, n_experts))
-        self._pg_weights = np.empty((n_rows, n_experts))
-        self._slopes = np.empty((n_rows, n_experts))
-        self._copies = self._rows.row_weights.copy()
-        self._scratch = np.empty(max(_gram.scratch_size(n_columns, n_experts), 2 * n_experts))
-        for layer in range(n_layers):
-            self._advance(layer, coefficients[:, layer])
+        self._scratch = np.empty(max(_gram.scratch_size(n_columns, n_experts), 3 * n_experts))
+        self.update(np.arange(n_experts, dtype=np.intc), coefficients)
 
-    def begin_collapsed(self, name: SweepName, log_weights: FloatArray) -> LayerSums:
-        """Counts from the top down, latent rates above the bottom, and the sums of the first layer."""
-        self._weights = np.exp(log_weights)
+    def update(self, experts: Experts, coefficients: FloatArray) -> None:
+        """Compute the activations of some experts from their new coefficients (experts, layers, columns)."""
+        for layer in range(coefficients.shape[1]):
+            self._advance(experts, layer, coefficients[:, layer])
+
+    def activation_sums(self) -> FloatArray:
+        """Q_k = sum_i copies q_ik."""
+        sums: FloatArray = self._copies @ self._top_activation
+        return sums
+
+    def level_counts(self) -> FloatArray:
+        """sum_i m_ik at every level, (levels, experts)."""
+        sums: FloatArray = self.counts.sum(axis=1)
+        return sums
+
+    def log_likelihood(self, log_weights: FloatArray) -> float:
+        """Log likelihood of the block's labels."""
+        value: float = _activation.log_likelihood(
+            self._top_activation, self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
+        )
+        return value
+
+    # Counts and rates: how a sweep begins.
+
+    def draw_counts(self, name: SweepName, log_weights: FloatArray, step: Step = Step.COUNTS) -> FloatArray:
+        """Draw the counts of all levels given the parameters alone; return their sums (levels, experts)."""
         _allocation.collapsed(
-            name.bits(Step.COUNTS, block=self._index),
+            name.bits(step, 0, self._index),
             self._labels,
             self._rows.row_weights,
             log_weights,
@@ -111,115 +151,175 @@ class LatentBlock:
             self._copies,
             self._scratch,
         )
-        self._draw_rates(name, lowest=1)
-        return self._layer_sums(name, 0)
+        return self.level_counts()
 
-    def begin_paper(self, name: SweepName, log_weights: FloatArray) -> LayerSums:
-        """Latent rates from the top down given last sweep's counts, new bottom counts, sums of the first layer."""
-        self._weights = np.exp(log_weights)
-        self._draw_rates(name, lowest=0)
-        _allocation.given_rates(
-            name.bits(Step.COUNTS, block=self._index),
+    def draw_top_counts(self, name: SweepName, log_weights: FloatArray) -> FloatArray:
+        """Draw the counts of the top level only; return their sums (experts,)."""
+        _allocation.collapsed(
+            name.bits(Step.COUNTS, 0, self._index),
             self._labels,
-            self._latent_rates[0],
-            log_weights + self._log_activations[-1],
-            self.counts[0],
+            self._rows.row_weights,
+            log_weights,
+            self._log_activations[-1:],
+            self._top_activation,
+            self.counts[-1:],
+            self._copies,
             self._scratch,
         )
-        self._draw_tables(name, 0)
-        return self._layer_sums(name, 0)
+        sums: FloatArray = self.counts[-1].sum(axis=0)
+        return sums
 
-    def advance_collapsed(self, name: SweepName, layer: int, coefficients: FloatArray) -> LayerSums | TopSums:
-        """Take the new coefficients of a layer; return the sums of the next, or of the top."""
-        self._advance(layer, coefficients)
-        return self._layer_sums(name, layer + 1) if layer + 1 < len(self._linear_predictor) else self._top_sums()
+    def begin(self, name: SweepName, log_weights: FloatArray, experts: Experts, scan: Scan) -> LayerSums:
+        """Draw latent rates from the top down, in the paper's scan new bottom counts too; sums of the first layer."""
+        self._weights = np.exp(log_weights)
+        is_paper = scan == "paper"
+        # The bottom rates are integrated out in the collapsed scan.
+        for level in range(len(self._latent_rates) - 1, -1 if is_paper else 0, -1):
+            self._draw_rates(name, level, experts)
+        if is_paper:
+            _allocation.given_rates(
+                name.bits(Step.COUNTS, 0, self._index),
+                self._labels,
+                self._latent_rates[0],
+                log_weights + self._log_activations[-1],
+                self.counts[0],
+                self._scratch,
+            )
+        return self._layer_sums(name, 0, experts, scan)
 
-    def advance_paper(self, name: SweepName, layer: int, coefficients: FloatArray) -> LayerSums | TopSums:
-        """As `advance_collapsed`, drawing the counts of the next level on the way."""
-        self._advance(layer, coefficients)
+    def advance(
+        self, name: SweepName, layer: int, coefficients: FloatArray, experts: Experts, scan: Scan
+    ) -> LayerSums | None:
+        """Take the new coefficients of a layer; return the sums of the next, if there is one."""
+        self._advance(experts, layer, coefficients)
         if layer + 1 == len(self._linear_predictor):
-            return self._top_sums()
-        self._draw_tables(name, layer + 1)
-        return self._layer_sums(name, layer + 1)
+            return None
+        return self._layer_sums(name, layer + 1, experts, scan)
 
-    def log_likelihood(self, log_weights: FloatArray) -> float:
-        """Log likelihood of the block's labels."""
-        value: float = _activation.log_likelihood(
-            self._top_activation, self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
+    # Deletion and checkpoints.
+
+    def keep_experts(self, is_kept: BoolArray) -> None:
+        """Forget the counts of all other experts; `prepare` must follow."""
+        self.counts = np.ascontiguousarray(self.counts[:, :, is_kept])
+
+    def export_counts(self) -> FloatArray:
+        """A copy of the counts."""
+        return self.counts.copy()
+
+    def import_counts(self, counts: list[FloatArray]) -> None:
+        """Take back the counts of this block, out of those of all."""
+        self.counts = counts[self._index].copy()
+
+    # Candidates for empty experts.
+
+    def propose(self, coefficients: FloatArray) -> FloatArray:
+        """Q_k of candidates (candidates, layers, columns); the block itself does not change."""
+        candidate = LatentBlock(self._rows, self._index)
+        candidate._copies = self._copies
+        candidate.prepare(coefficients)
+        return candidate.activation_sums()
+
+    # The collapsed likelihood as a function of the parameters.
+
+    def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
+        """Fix the rates of the experts that a gradient is not for."""
+        self._offset = self._top_activation[:, held] @ np.exp(log_weights[held])
+
+    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> Gradient:
+        """Log likelihood and its gradient, as a function of experts other than those held."""
+        n_experts, n_layers, _ = coefficients.shape
+        predictor = np.empty((n_layers, self._rows.n_rows, n_experts))
+        for layer in range(n_layers):
+            predictor[layer] = self._predictor(coefficients[:, layer])
+        weight_slopes = np.zeros(n_experts)
+        value = _collapsed.value_and_slopes(
+            predictor,
+            log_weights,
+            self._labels,
+            self._rows.row_weights,
+            self._offset,
+            weight_slopes,
+            self._scratch,
         )
-        return value
+        slopes = np.empty_like(coefficients)
+        for layer in range(n_layers):
+            slopes[:, layer] = (self._rows.design.T @ predictor[layer]).T * self._rows.column_scale
+        return Gradient(value, slopes, weight_slopes)
 
-    def candidate_activations(self, coefficients: FloatArray) -> FloatArray:
-        """Q_k of other coefficients (experts, layers, columns); changes nothing."""
-        log_activation = np.zeros((self._rows.n_rows, len(coefficients)))
-        for layer in range(coefficients.shape[1]):
-            _activation.advance(self._predictor(coefficients[:, layer]), log_activation, log_activation)
-        _activation.exponentiate(log_activation, log_activation)
-        return self._copies @ log_activation
-
-    def _advance(self, layer: int, coefficients: FloatArray) -> None:
-        """Linear predictor of a layer and log q of the level above it."""
-        self._linear_predictor[layer] = self._predictor(coefficients)
-        below, above = self._log_activations[layer], self._log_activations[layer + 1]
-        _activation.advance(self._linear_predictor[layer], below, above)
+    def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
+        """Linear predictor of a layer and log q of the level above it, for some experts."""
+        above = self._log_activations[layer + 1]
+        _activation.advance(
+            self._predictor(coefficients),
+            experts,
+            self._linear_predictor[layer],
+            self._log_activations[layer],
+            above,
+        )
         if layer + 1 == len(self._linear_predictor):
-            _activation.exponentiate(above, self._top_activation)
+            _activation.exponentiate(above, experts, self._top_activation)
 
     def _predictor(self, coefficients: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(self._rows.design @ coefficients.T)
+        """x'beta as (rows, experts), with the same bits in whatever company an expert is."""
+        columns = np.ascontiguousarray((coefficients * self._rows.column_scale).T)
+        out = np.empty((self._rows.n_rows, len(coefficients)))
+        design = self._rows.design
+        if sparse.issparse(design):
+            _activation.predict_sparse(design.data, design.indices, design.indptr, columns, out)
+        else:
+            _activation.predict_dense(design, columns, out)
+        return out
 
     def _above(self, layer: int) -> FloatArray:
         """Latent rates of the level above a layer; none stands for the weights of the experts."""
         return self._latent_rates[layer + 1] if layer + 1 < len(self._latent_rates) else _NOTHING
 
-    def _draw_rates(self, name: SweepName, lowest: int) -> None:
-        """theta of levels T-1 down to `lowest`; at level 0 its logarithm, which alone cannot underflow."""
-        for level in range(len(self._latent_rates) - 1, lowest - 1, -1):
-            _rates.draw_rates(
-                name.bits(Step.RATES, level, self._index),
-                self.counts[level],
-                self._above(level),
-                self._copies,
-                self._weights,
-                self._linear_predictor[level],
-                self._log_activations[level + 1],
-                self._latent_rates[level],
-                level == 0,
-            )
-
-    def _draw_tables(self, name: SweepName, layer: int) -> None:
-        """Counts of the level above a layer."""
-        _augment.draw_table_counts(
-            name.bits(Step.TABLES, layer, self._index),
-            self.counts[layer],
-            self._above(layer),
+    def _draw_rates(self, name: SweepName, level: int, experts: Experts) -> None:
+        """theta of a level; at level 0 its logarithm, which alone cannot underflow."""
+        _rates.draw_rates(
+            name.bits(Step.RATES, level, self._index),
+            self.counts[level],
+            self._above(level),
             self._copies,
             self._weights,
-            self.counts[layer + 1],
+            self._linear_predictor[level],
+            self._log_activations[level],
+            experts,
+            self._latent_rates[level],
+            level == 0,
         )
 
-    def _layer_sums(self, name: SweepName, layer: int) -> LayerSums:
-        """Polya-Gamma weights of a layer, and the sums its coefficients need."""
+    def _layer_sums(self, name: SweepName, layer: int, experts: Experts, scan: Scan) -> LayerSums:
+        """Polya-Gamma weights of a layer and the sums its coefficients need; in the paper's scan, counts above it."""
+        above = self._above(layer)
+        if scan == "paper":
+            _augment.draw_table_counts(
+                name.bits(Step.TABLES, layer, self._index),
+                self.counts[layer],
+                above,
+                self._copies,
+                self._weights,
+                self.counts[layer + 1],
+            )
+        pg_weights = np.empty((self._rows.n_rows, len(experts)))
+        slopes = np.empty_like(pg_weights)
         _augment.draw_pg_weights(
             name.bits(Step.PG_WEIGHTS, layer, self._index),
             self.counts[layer],
-            self._above(layer),
+            above,
             self._copies,
             self._weights,
             self._linear_predictor[layer],
             self._log_activations[layer],
-            self._pg_weights,
-            self._slopes,
+            experts,
+            pg_weights,
+            slopes,
             self._pg_terms,
         )
         design = self._rows.design
-        n_experts, n_columns = self.counts.shape[2], design.shape[1]
-        gram = np.zeros((n_experts, n_columns, n_columns))
+        gram = np.zeros((len(experts), self._rows.n_columns, self._rows.n_columns))
         if sparse.issparse(design):
-            _gram.add_sparse(design.data, design.indices, design.indptr, self._pg_weights, gram)
+            _gram.add_sparse(design.data, design.indices, design.indptr, pg_weights, gram)
         else:
-            _gram.add_dense(design, self._pg_weights, gram, self._scratch)
-        return LayerSums(gram, np.ascontiguousarray((design.T @ self._slopes).T))
-
-    def _top_sums(self) -> TopSums:
-        return TopSums(self.counts.sum(axis=1), self._copies @ self._top_activation)
+            _gram.add_dense(design, pg_weights, gram, self._scratch)
+        return LayerSums(gram, np.ascontiguousarray((design.T @ slopes).T), self._rows.column_scale)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class TrainingData:
     """Distinct rows (design, label) with the weights of their copies; use `from_arrays`."""
 
     design: Design  # (rows, columns), dense or CSR; the intercept is column 0
+    column_scale: FloatArray  # (columns,), powers of two by which the design was divided; 1 but for extreme columns
     labels: BoolArray  # (rows,)
     row_weights: FloatArray  # (rows,), powers of the likelihood
     block_rows: int = BLOCK_ROWS
@@ -51,7 +52,8 @@ class TrainingData:
         labels = np.asarray(labels, dtype=bool)
         weights = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
         _check_rows(n_rows, labels, weights)
-        return cls(*_merged(design, labels, weights), block_rows)
+        design, labels, weights = _merged(design, labels, weights)
+        return cls(*_scaled(design), labels, weights, block_rows)
 
     @property
     def n_rows(self) -> int:
@@ -63,32 +65,48 @@ class TrainingData:
         """Number of columns of the design."""
         return int(self.design.shape[1])
 
+    def column_size(self) -> FloatArray:
+        """Largest absolute value of each column."""
+        return _largest(self.design) * self.column_scale
+
     def flipped(self) -> "TrainingData":
         """The same rows under the other labelling."""
         return replace(self, labels=~self.labels)
+
+    def with_single_positives(self) -> "TrainingData":
+        """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""
+        if (self.row_weights[self.labels] % 1.0 != 0.0).any():
+            raise ValueError('the paper\'s scan takes positive rows of whole weights only; use scan="collapsed".')
+        copies = np.where(self.labels, self.row_weights, 1.0).astype(np.int64)
+        rows = np.repeat(np.arange(self.n_rows), copies)
+        weights = np.where(self.labels, 1.0, self.row_weights)[rows]
+        return replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=weights)
 
     def blocks(self) -> Iterator["TrainingData"]:
         """Cut the rows into blocks."""
         for start in range(0, self.n_rows, self.block_rows):
             rows = slice(start, start + self.block_rows)
-            yield replace(
-                self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows]
-            )
+            yield replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows])
 
 
-def _checked_design(design: Design) -> Design:
+def _checked_design(design: Any) -> Design:
+    # scipy-stubs narrows what issparse has seen to a class without methods, hence the names without types.
+    rows: Any = design
+    values: Any
     if sparse.issparse(design):
-        checked = sparse.csr_array(design, dtype=np.float64, copy=True)
-        checked.sum_duplicates()
-        checked.eliminate_zeros()
-        values = checked.data
+        rows = sparse.csr_array(rows.astype(np.float64))  # always a copy
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        # The kernels take 32-bit indices; blocks are far smaller than they can count.
+        rows.indices = rows.indices.astype(np.intc)
+        values = rows.data
     else:
-        checked = np.ascontiguousarray(design, dtype=np.float64)
-        values = checked
-    if checked.ndim != 2 or checked.shape[1] == 0:
-        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {checked.shape}.")
+        rows = values = np.ascontiguousarray(design, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {rows.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("design holds NaN or infinite values; impute or drop such rows first.")
+    checked: Design = rows
     return checked
 
 
@@ -115,6 +133,29 @@ def _merged(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Des
     kept = order[starts]
     merged = np.add.reduceat(weights[order], starts) if len(starts) else np.zeros(0)
     return design[kept], labels[kept], merged
+
+
+def _largest(design: Any) -> FloatArray:
+    """Largest absolute value of each column."""
+    if design.shape[0] == 0:
+        return np.zeros(design.shape[1])
+    largest: Any = abs(design).max(axis=0)
+    dense = largest.toarray() if sparse.issparse(design) else largest
+    return np.asarray(dense, dtype=np.float64).reshape(-1)
+
+
+def _scaled(design: Design) -> tuple[Design, FloatArray]:
+    """Divide columns whose squares could overflow or underflow by a power of two, which costs no digit."""
+    largest = _largest(design)
+    _, exponent = np.frexp(largest)
+    scale = np.where((abs(exponent) > 100) & (largest > 0.0), np.ldexp(1.0, exponent), 1.0)
+    if (scale == 1.0).all():
+        return design, scale
+    if sparse.issparse(design):
+        thin: Any = design.copy()
+        thin.data /= scale[thin.indices]
+        return thin, scale
+    return design / scale, scale
 
 
 def _fingerprints(design: Design) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

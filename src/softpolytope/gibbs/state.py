@@ -1,12 +1,13 @@
 """What a chain carries from one sweep to the next."""
 
-from dataclasses import dataclass, fields, replace
+import copy
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions import log_standard_gamma
 from softpolytope.model.prior import Prior
 
@@ -29,22 +30,18 @@ class GibbsState:
     @property
     def n_experts(self) -> int:
         """Number of experts."""
-        return self.coefficients.shape[0]
+        return len(self.coefficients)
 
     @property
     def n_layers(self) -> int:
         """Number of layers."""
-        return self.coefficients.shape[1]
+        return int(self.coefficients.shape[1])
 
     def copy(self) -> Self:
         """A state that shares no array with this one."""
-        arrays = {
-            field.name: value.copy() if isinstance(value := getattr(self, field.name), np.ndarray) else value
-            for field in fields(self)
-        }
-        return replace(self, **arrays)
+        return copy.deepcopy(self)
 
-    def keep_experts(self, is_kept: FloatArray) -> None:
+    def keep_experts(self, is_kept: BoolArray) -> None:
         """Drop all other experts."""
         for name in ("coefficients", "precisions", "precision_rates", "log_weights"):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[is_kept]))
@@ -63,23 +60,31 @@ def initial_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior) -
     )
 
 
-def prior_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng: Generator) -> GibbsState:
-    """A draw of all parameters from the prior."""
+def draw_prior_coefficients(
+    n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng: Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Coefficients, precisions and precision rates of experts from the prior."""
     shape = (n_experts, n_layers, n_columns)
     if prior.precision_rate == "learned":
         rates = rng.standard_exponential(shape[:2])
     else:
         rates = np.full(shape[:2], float(prior.precision_rate))
     precisions = rng.standard_gamma(prior.precision_shape, shape) / rates[..., None]
-    mass = rng.standard_gamma(prior.mass_shape) / prior.mass_rate
-    concentration = rng.standard_gamma(prior.concentration_shape) / prior.concentration_rate
+    return rng.standard_normal(shape) / np.sqrt(precisions), precisions, rates
+
+
+def prior_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng: Generator) -> GibbsState:
+    """A draw of all parameters from the prior."""
+    mass = float(rng.standard_gamma(prior.mass_shape) / prior.mass_rate)
+    concentration = float(rng.standard_gamma(prior.concentration_shape) / prior.concentration_rate)
+    coefficients, precisions, rates = draw_prior_coefficients(n_experts, n_layers, n_columns, prior, rng)
     return GibbsState(
-        coefficients=rng.standard_normal(shape) / np.sqrt(precisions),
+        coefficients=coefficients,
         precisions=precisions,
         precision_rates=rates,
         log_weights=log_standard_gamma(mass / n_experts, rng, size=n_experts) - np.log(concentration),
-        mass=float(mass),
-        concentration=float(concentration),
+        mass=mass,
+        concentration=concentration,
     )
 
 

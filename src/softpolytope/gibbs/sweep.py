@@ -1,113 +1,88 @@
-"""One sweep of either scan: the order of the phases, and the small draws between them."""
+"""The order of the phases of a sweep, in either scan."""
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from softpolytope._typing import FloatArray
-from softpolytope.distributions import _gaussian, log_standard_gamma
-from softpolytope.gibbs import _augment
-from softpolytope.gibbs.block import LayerSums, Step, SweepName, TopSums
+from softpolytope.gibbs.block import Experts, Scan, Step, SweepName
+from softpolytope.gibbs.coefficients import draw_coefficients, refresh_empty_experts, resample_precisions
+from softpolytope.gibbs.hamiltonian import StepSize, move_by_hamiltonian
+from softpolytope.gibbs.process import TopSums, resample_process
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
-Scan = Literal["paper", "collapsed"]
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Which exact moves a sweep is made of."""
+
+    scan: Scan = "collapsed"
+    polya_gamma: bool = False  # coefficients through counts and Polya-Gamma weights; the paper's scan always does
+    hamiltonian_steps: int = 10  # mean leapfrog steps of the collapsed move; 0 for none
+    refresh: bool = True  # redraw empty experts from the prior; not in the paper's scan
+    pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
 
 
-def sweep(state: GibbsState, home: Home, prior: Prior, name: SweepName, scan: Scan) -> TopSums:
+def sweep(
+    state: GibbsState, home: Home, prior: Prior, name: SweepName, moves: Moves, step_size: StepSize
+) -> tuple[FloatArray, float]:
     """Draw every parameter once, in place; the blocks hold the activations of `state` before and after.
 
-    Counts and latent rates come first: in the collapsed scan given the parameters alone, in the paper's given last
-    sweep's counts. Then coefficients go up the layers, each seeing the new activations below it.
+    Returns the counts (levels, experts), of the top level only where no others were drawn, and the acceptance
+    probability of the Hamiltonian move.
     """
-    resample_precisions(state, prior, _generator(name, Step.PRECISIONS))
-    sums = _total(home.map(f"begin_{scan}", name, state.log_weights))
+    acceptance = 1.0
+    if moves.hamiltonian_steps:
+        rng = name.generator(Step.HAMILTONIAN)
+        acceptance = move_by_hamiltonian(state, home, prior, step_size, moves.hamiltonian_steps, rng)
+    resample_precisions(state, prior, name.generator(Step.PRECISIONS))
+    if moves.scan == "paper":
+        if moves.hamiltonian_steps:
+            # The move integrated the counts out; they must be drawn anew before the latent rates condition on them.
+            home.map("draw_counts", name, state.log_weights, Step.RESTART)
+        every = np.arange(state.n_experts, dtype=np.intc)
+        sweep_coefficients(state, home, name, every, "paper")
+        counts = _total(home.map("level_counts"))
+    else:
+        counts = collapsed_counts(state, home, name, moves)
+        if moves.polya_gamma:
+            # Experts without counts are left to the refresh, which draws from the same conditional.
+            drawn = counts[-1] > 0.0 if moves.refresh else np.ones(state.n_experts, dtype=bool)
+            sweep_coefficients(state, home, name, np.flatnonzero(drawn).astype(np.intc), "collapsed")
+        if moves.refresh:
+            rng = name.generator(Step.REFRESH)
+            refresh_empty_experts(state, home, prior, counts[-1], rng)
+    top = TopSums(counts[-1], _total(home.map("activation_sums")))
+    resample_process(state, prior, top, name.generator(Step.PROCESS))
+    return counts, acceptance
+
+
+def collapsed_counts(state: GibbsState, home: Home, name: SweepName, moves: Moves) -> FloatArray:
+    """Draw the counts given the parameters alone: all levels if the coefficients need them, else the top one."""
+    if moves.polya_gamma:
+        counts: FloatArray = _total(home.map("draw_counts", name, state.log_weights))
+    else:
+        counts = _total(home.map("draw_top_counts", name, state.log_weights))[None, :]
+    return counts
+
+
+def sweep_coefficients(state: GibbsState, home: Home, name: SweepName, experts: Experts, scan: Scan) -> None:
+    """Latent rates down, then coefficients up the layers, each seeing the new activations below it."""
+    sums = _total(home.map("begin", name, state.log_weights, experts, scan))
     for layer in range(state.n_layers):
-        resample_coefficients(state, layer, sums, _generator(name, Step.COEFFICIENTS, layer))
-        sums = _total(home.map(f"advance_{scan}", name, layer, state.coefficients[:, layer]))
-    top: TopSums = sums
-    rng = _generator(name, Step.PROCESS)
-    # The mass is drawn with the weights integrated out, so nothing may condition on the old weights
-    # after it: concentration, then mass, then weights.
-    resample_concentration(state, prior, rng)
-    resample_mass(state, prior, top, rng)
-    resample_expert_weights(state, top, rng)
-    return top
+        rng = name.generator(Step.COEFFICIENTS, layer)
+        coefficients = draw_coefficients(state, layer, sums, experts, rng)
+        state.coefficients[experts, layer] = coefficients
+        results = home.map("advance", name, layer, coefficients, experts, scan)
+        if layer + 1 < state.n_layers:
+            sums = _total(results)
 
 
-def _generator(name: SweepName, step: Step, layer: int = 0) -> Generator:
-    """This thread's generator at a step of the chain itself; blocks count from 0, so it is block 2^64 - 1."""
-    return name.streams.generator(
-        labelling=name.labelling, chain=name.chain, sweep=name.sweep, step=10 * layer + step, block=2**64 - 1
-    )
-
-
-def _total(sums: list[Any]) -> Any:
+def _total(parts: list[Any]) -> Any:
     """Add the blocks' sums in block order."""
-    return reduce(add, sums)
-
-
-def resample_precisions(state: GibbsState, prior: Prior, rng: Generator) -> None:
-    """Draw alpha | - ~ Gamma(a + 1/2, rate b + beta^2 / 2), then b | - ~ Gamma(1 + a V, rate 1 + sum_v alpha) if learned.
-
-    Equation 43 prints e_0, f_0; the prior of equation 24 is Gamma(a_t, b_t), and that is what conjugacy gives.
-    """
-    shape = prior.precision_shape + 0.5
-    rate = state.precision_rates[..., None] + 0.5 * state.coefficients**2
-    state.precisions = rng.standard_gamma(shape, rate.shape) / rate
-    if prior.precision_rate == "learned":
-        shape = 1.0 + prior.precision_shape * state.precisions.shape[2]
-        rate = 1.0 + state.precisions.sum(axis=2)
-        state.precision_rates = rng.standard_gamma(shape, rate.shape) / rate
-
-
-def resample_coefficients(state: GibbsState, layer: int, sums: LayerSums, rng: Generator) -> None:
-    """Draw beta of a layer | - ~ N(S^-1 h, S^-1), S = diag(alpha) + sum omega x x'."""
-    precision = sums.gram
-    n_columns = precision.shape[1]
-    diagonal = np.arange(n_columns)
-    precision[:, diagonal, diagonal] += state.precisions[:, layer]
-    draws = np.empty_like(sums.linear)
-    scratch = np.empty(n_columns * (n_columns + 2))
-    failed = _gaussian.draw_gaussians(rng.bit_generator, precision, sums.linear, draws, scratch)
-    if failed >= 0:
-        raise FloatingPointError(
-            f"the precision matrix of expert {failed}, layer {layer} has no Cholesky factor: its entries reach "
-            f"{np.abs(precision[failed]).max():.3g}. Standardise the columns, or use a tighter coefficient prior."
-        )
-    state.coefficients[:, layer] = draws
-
-
-def resample_concentration(state: GibbsState, prior: Prior, rng: Generator) -> None:
-    """Draw c_0 | - ~ Gamma(e_0 + gamma_0, rate f_0 + sum_k r_k)."""
-    rate = prior.concentration_rate + np.exp(state.log_weights).sum()
-    state.concentration = float(rng.standard_gamma(prior.concentration_shape + state.mass) / rate)
-
-
-def resample_mass(state: GibbsState, prior: Prior, top: TopSums, rng: Generator) -> None:
-    """Draw gamma_0 | - ~ Gamma(a_0 + sum_k tables_k, rate b_0 + sum_k log(1 + Q_k / c_0) / K), weights integrated out.
-
-    tables_k ~ CRT(l_k, gamma_0 / K), with l_k the counts of the top level.
-    """
-    n_experts = state.n_experts
-    tables = np.empty((1, n_experts))
-    _augment.draw_table_counts(
-        rng.bit_generator,
-        top.level_counts[-1:],
-        np.full((1, n_experts), state.mass / n_experts),
-        np.ones(1),
-        np.ones(n_experts),
-        tables,
-    )
-    rate = prior.mass_rate + np.log1p(top.activations / state.concentration).sum() / n_experts
-    state.mass = float(rng.standard_gamma(prior.mass_shape + tables.sum()) / rate)
-
-
-def resample_expert_weights(state: GibbsState, top: TopSums, rng: Generator) -> None:
-    """Draw r_k | - ~ Gamma(gamma_0 / K + l_k, rate c_0 + Q_k), as logarithms."""
-    shape: FloatArray = state.mass / state.n_experts + top.level_counts[-1]
-    state.log_weights = log_standard_gamma(shape, rng) - np.log(state.concentration + top.activations)
+    return reduce(add, parts)

@@ -1,0 +1,198 @@
+"""Joint-distribution (Geweke) tests of the sampler from exact starts.
+
+    python benchmarks/joint_distribution.py --replicates 100000 --processes 2 --out results.csv
+
+A replicate draws parameters from the prior and labels from the model: an exact draw of their joint law. Sweeps given
+those labels leave that law alone if and only if the sampler is right, so the end states are again independent, exact
+draws. They are compared with fresh draws from the joint law by two-sample Kolmogorov-Smirnov tests of every variable
+and z-tests of every variable's mean and of the mean of every product of two; Bonferroni over all of them. Nothing is
+autocorrelated, so levels are what they say.
+"""
+
+import argparse
+import csv
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from softpolytope.distributions import Streams
+from softpolytope.gibbs.block import LatentBlock, SweepName
+from softpolytope.gibbs.data import TrainingData
+from softpolytope.gibbs.hamiltonian import StepSize
+from softpolytope.gibbs.state import check_state, prior_state
+from softpolytope.gibbs.sweep import Moves, sweep
+from softpolytope.model.prior import Prior
+from softpolytope.model.softplus import positive_probability
+from softpolytope.parallel.homes import SerialHome
+
+DESIGN = np.array([[1.0, -1.2], [1.0, 0.3], [1.0, 0.9]])
+FIXED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, 3.0)
+LEARNED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, "learned")
+LEVEL = 1e-3
+
+SCANS = {
+    "paper": Moves("paper", hamiltonian_steps=0, refresh=False),
+    "collapsed": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0, refresh=False),
+    "collapsed+refresh": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0, refresh=True),
+    "hamiltonian": Moves("collapsed", polya_gamma=False, hamiltonian_steps=3, refresh=False),
+    "hamiltonian+refresh": Moves("collapsed", polya_gamma=False, hamiltonian_steps=3, refresh=True),
+    "paper+hamiltonian": Moves("paper", hamiltonian_steps=3, refresh=False),
+    "all": Moves("collapsed", polya_gamma=True, hamiltonian_steps=3, refresh=True),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model and one sampler."""
+
+    n_experts: int
+    n_layers: int
+    scan: str
+    prior: Prior = FIXED
+    row_weights: tuple[float, ...] = (1.0, 1.0, 1.0)
+    n_sweeps: int = 3
+    moves: Moves | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What the case is, in a word or two."""
+        model = {(False, False): "softplus", (True, False): "sum", (False, True): "stack", (True, True): "sum-stack"}
+        kind = model[self.n_experts > 1, self.n_layers > 1]
+        extras = ("" if self.prior == FIXED else " learned") + ("" if set(self.row_weights) == {1.0} else " weighted")
+        return f"{kind} K={self.n_experts} T={self.n_layers} {self.scan}{extras}"
+
+
+def draw_labels(case, state, rng):
+    """Labels given the parameters; a row of weight w is positive with the odds of its tempered likelihood."""
+    positive = positive_probability(state.coefficients @ DESIGN.T, np.exp(state.log_weights))
+    if set(case.row_weights) == {1.0}:
+        return rng.random(len(DESIGN)) < positive, 1.0
+    # A tempered likelihood is no probability: p^w + (1 - p)^w is the weight that makes the pair an exact draw.
+    weights = np.array(case.row_weights)
+    up, down = positive**weights, (1.0 - positive) ** weights
+    return rng.random(len(DESIGN)) * (up + down) < up, float(np.prod((up + down) / 2.0 ** np.maximum(1 - weights, 0)))
+
+
+def exact_draw(case, rng):
+    """Parameters and labels from their joint law."""
+    while True:
+        state = prior_state(case.n_experts, case.n_layers, DESIGN.shape[1], case.prior, rng)
+        labels, acceptance = draw_labels(case, state, rng)
+        if rng.random() < acceptance:
+            return state, labels
+
+
+def variables(state, labels):
+    """What is compared, on scales without heavy tails."""
+    positive = [state.mass, state.concentration, *state.precisions.reshape(-1), *state.precision_rates.reshape(-1)]
+    logs = np.log(np.maximum(positive, 1e-30))
+    weights = np.clip(state.log_weights, -12.0, None)
+    return np.concatenate([logs, weights, np.arcsinh(state.coefficients).reshape(-1), labels.astype(float)])
+
+
+def swept_draw(case, streams, replicate, rng):
+    """An exact draw after a few sweeps."""
+    state, labels = exact_draw(case, rng)
+    rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
+    home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    home.map("prepare", state.coefficients)
+    # The paper's scan starts from counts, which are drawn exactly; its stream is that of a sweep that never comes.
+    home.map("draw_counts", SweepName(streams, 0, replicate, 999), state.log_weights)
+    moves = case.moves or SCANS[case.scan]
+    for number in range(case.n_sweeps):
+        sweep(state, home, case.prior, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(0.25)))
+        check_state(state)
+    return variables(state, labels)
+
+
+def sample(case, n_replicates, seed):
+    """Variables of fresh exact draws (three times as many) and of swept ones."""
+    rng = np.random.default_rng([seed, 1])
+    fresh = np.array([variables(*exact_draw(case, rng)) for _ in range(3 * n_replicates)])
+    rng = np.random.default_rng([seed, 2])
+    streams = Streams([seed, 3])
+    swept = np.array([swept_draw(case, streams, replicate, rng) for replicate in range(n_replicates)])
+    varies = np.ptp(fresh, axis=0) > 0.0  # fixed rates do not
+    return fresh[:, varies], swept[:, varies]
+
+
+def pvalues(fresh, swept):
+    """P-values of all statistics."""
+    centre, scale = fresh.mean(axis=0), fresh.std(axis=0)
+    fresh, swept = (fresh - centre) / scale, (swept - centre) / scale
+    found = [stats.ks_2samp(a, b, method="asymp").pvalue for a, b in zip(fresh.T, swept.T, strict=True)]
+    first, second = np.triu_indices(fresh.shape[1])
+    found += [_mean_pvalue(a, b) for a, b in zip(fresh.T, swept.T, strict=True)]
+    found += [
+        _mean_pvalue(fresh[:, left] * fresh[:, right], swept[:, left] * swept[:, right])
+        for left, right in zip(first, second, strict=True)
+    ]
+    if not np.isfinite(found).all():
+        raise ValueError("a statistic has no p-value")
+    return np.array(found)
+
+
+def _mean_pvalue(a, b):
+    z = (a.mean() - b.mean()) / np.sqrt(a.var() / len(a) + b.var() / len(b))
+    return 2.0 * stats.norm.sf(abs(z))
+
+
+def bonferroni(case, n_replicates, seed):
+    """Corrected p-value of a case, and the number of statistics behind it."""
+    found = pvalues(*sample(case, n_replicates, seed))
+    return min(1.0, found.min() * len(found)), len(found)
+
+
+def cases():
+    """The four models, one to three layers, every sampler; learned rates and weights besides."""
+    listed = [
+        Case(n_experts, n_layers, scan)
+        for n_experts in (1, 2)
+        for n_layers in (1, 2, 3)
+        for scan in SCANS
+        if not (n_experts == 1 and scan == "collapsed+refresh")
+    ]
+    listed += [Case(2, 2, scan, prior=LEARNED) for scan in SCANS]
+    weighted = (2.0, 0.4, 1.7)
+    return listed + [Case(2, 2, scan, row_weights=weighted) for scan in SCANS if "paper" not in scan]
+
+
+def _run(arguments):
+    case, n_replicates, seed = arguments
+    start = time.perf_counter()
+    pvalue, n_statistics = bonferroni(case, n_replicates, seed)
+    return case.name, n_replicates, n_statistics, pvalue, time.perf_counter() - start
+
+
+def main():
+    """Run all cases not yet in the results file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=100_000)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=20261115)
+    parser.add_argument("--out", type=Path, default=Path("joint_distribution.csv"))
+    options = parser.parse_args()
+    done = set()
+    if options.out.exists():
+        with options.out.open() as file:
+            done = {row[0] for row in csv.reader(file)}
+    jobs = [(case, options.replicates, options.seed + i) for i, case in enumerate(cases()) if case.name not in done]
+    with ProcessPoolExecutor(options.processes) as pool, options.out.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(["case", "replicates", "statistics", "bonferroni_p", "seconds"])
+        for row in pool.map(_run, jobs):
+            writer.writerow([*row[:3], f"{row[3]:.3g}", f"{row[4]:.0f}"])
+            file.flush()
+            print(f"{row[0]:45s} {row[2]:4d} statistics  p = {row[3]:.3g}   {row[4]:.0f} s", flush=True)
+            if row[3] < LEVEL:
+                print("   REJECTED", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from softpolytope._typing import FloatArray
+
+def scratch_size(n_columns: int, n_experts: int) -> int: ...
+def add_dense(design: FloatArray, pg_weights: FloatArray, gram: FloatArray, scratch: FloatArray) -> None: ...
+def add_sparse(
+    data: FloatArray,
+    indices: NDArray[np.intc],
+    indptr: NDArray[np.intc],
+    pg_weights: FloatArray,
+    gram: FloatArray,
+) -> None: ...

@@ -1,0 +1,18 @@
+import numpy as np
+from numpy.random import BitGenerator
+from numpy.typing import NDArray
+
+from softpolytope._typing import FloatArray
+
+def draw_rates(
+    bit_generator: BitGenerator,
+    counts: FloatArray,
+    above: FloatArray,
+    copies: FloatArray,
+    weights: FloatArray,
+    linear_predictor: FloatArray,
+    log_activation: FloatArray,
+    experts: NDArray[np.intc],
+    out: FloatArray,
+    is_log: bool,
+) -> None: ...

@@ -1,0 +1,141 @@
+"""One chain: iterate, prune, record; and all it takes to stop it anywhere and go on elsewhere."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from softpolytope._typing import FloatArray
+from softpolytope.distributions.streams import Streams
+from softpolytope.gibbs.block import LatentBlock, SweepName
+from softpolytope.gibbs.data import TrainingData
+from softpolytope.gibbs.hamiltonian import StepSize
+from softpolytope.gibbs.state import GibbsState, initial_state
+from softpolytope.gibbs.sweep import Moves, sweep
+from softpolytope.gibbs.trace import Draw, Schedule, Trace
+from softpolytope.model.prior import Prior
+from softpolytope.parallel.homes import Home
+
+# The stream of a starting point, which belongs to no sweep.
+_BEFORE_ALL_SWEEPS = 2**48 - 1
+# Random starts have coefficients of this size, so that experts begin different but the logits begin small.
+_START_SCALE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSettings:
+    """The model and how it is sampled."""
+
+    max_experts: int
+    n_layers: int
+    prior: Prior
+    moves: Moves
+    schedule: Schedule
+
+
+class Chain:
+    """A chain of one labelling."""
+
+    def __init__(
+        self,
+        data: TrainingData,
+        settings: ChainSettings,
+        name: tuple[Streams, int, int],
+        make_home: Callable[[list[LatentBlock]], Home],
+        start: GibbsState | None = None,
+    ) -> None:
+        """`name` is (streams, labelling, chain); `start` any state, by default one from the chain's own stream."""
+        if settings.moves.scan == "paper":
+            data = data.with_single_positives()
+        self._settings = settings
+        self._name = name
+        terms = settings.moves.pg_terms
+        self._home = make_home([LatentBlock(rows, i, terms) for i, rows in enumerate(data.blocks())])
+        self.trace = Trace()
+        self.step_size = StepSize()
+        self.state = start.copy() if start is not None else self._starting_state(data.column_size())
+        self._home.map("prepare", self.state.coefficients)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all sweeps have been made."""
+        return self.trace.n_sweeps >= self._settings.schedule.n_sweeps
+
+    def advance(self) -> Draw:
+        """Make one sweep."""
+        number, schedule = self.trace.n_sweeps, self._settings.schedule
+        name = SweepName(*self._name, sweep=number)
+        counts, acceptance = sweep(
+            self.state, self._home, self._settings.prior, name, self._settings.moves, self.step_size
+        )
+        if number < schedule.n_burn_in:
+            self.step_size.learn(acceptance)
+            if number == schedule.n_burn_in - 1:
+                self.step_size.settle()
+        log_likelihood = sum(self._home.map("log_likelihood", self.state.log_weights))
+        draw = Draw(number, log_likelihood, self.state.coefficients.copy(), self.state.log_weights.copy(), counts)
+        self.trace.record(draw, self.state.mass, self.state.concentration, acceptance)
+        if schedule.is_kept(number):
+            self.trace.draws.append(draw)
+        if number >= schedule.n_burn_in and (
+            self.trace.best is None or log_likelihood > self.trace.best.log_likelihood
+        ):
+            self.trace.best = draw
+        if number + 1 in schedule.prune_at:
+            self._prune(counts[-1])
+        return draw
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Everything the next sweep depends on, and the trace, as named arrays."""
+        arrays = {f"trace.{name}": value for name, value in self.trace.to_arrays().items()}
+        for part, owner in (("state", self.state), ("step", self.step_size)):
+            for item in fields(owner):
+                arrays[f"{part}.{item.name}"] = np.asarray(getattr(owner, item.name))
+        if self._settings.moves.scan == "paper":
+            for i, counts in enumerate(self._home.map("export_counts")):
+                arrays[f"counts.{i}"] = counts
+        return arrays
+
+    def restore(self, arrays: dict[str, FloatArray]) -> None:
+        """Go back to where `to_arrays` was called."""
+        self.trace = Trace.from_arrays(_part(arrays, "trace"))
+        state = _part(arrays, "state")
+        self.state = GibbsState(
+            state["coefficients"].copy(),
+            state["precisions"],
+            state["precision_rates"],
+            state["log_weights"],
+            float(state["mass"]),
+            float(state["concentration"]),
+        )
+        step = _part(arrays, "step")
+        self.step_size = StepSize(
+            float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
+        )
+        self._home.map("prepare", self.state.coefficients)
+        counts = _part(arrays, "counts")
+        if counts:
+            self._home.map("import_counts", [counts[str(i)] for i in range(len(counts))])
+
+    def _starting_state(self, column_size: FloatArray) -> GibbsState:
+        settings = self._settings
+        state = initial_state(settings.max_experts, settings.n_layers, len(column_size), settings.prior)
+        if settings.moves.scan != "paper":
+            streams, labelling, chain = self._name
+            rng = streams.generator(labelling=labelling, chain=chain, sweep=_BEFORE_ALL_SWEEPS, step=0, block=0)
+            size = np.maximum(1.0, column_size)
+            state.coefficients = _START_SCALE * rng.standard_normal(state.coefficients.shape) / size
+        return state
+
+    def _prune(self, top_counts: FloatArray) -> None:
+        """Delete experts without counts; the number of experts in the prior follows the survivors."""
+        is_kept = top_counts > 0.0
+        if not is_kept.any() or is_kept.all():
+            return
+        self.state.keep_experts(is_kept)
+        self._home.map("keep_experts", is_kept)
+        self._home.map("prepare", self.state.coefficients)
+
+
+def _part(arrays: dict[str, FloatArray], part: str) -> dict[str, FloatArray]:
+    return {key[len(part) + 1 :]: value for key, value in arrays.items() if key.startswith(f"{part}.")}

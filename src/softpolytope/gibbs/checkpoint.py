@@ -1,0 +1,81 @@
+"""Files from which a run goes on: named arrays, no code inside, replaced as a whole or not at all."""
+
+import os
+import tempfile
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from softpolytope._typing import FloatArray
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPlan:
+    """Where, and how often, the chains of a run are written: one file each, after so many sweeps or seconds."""
+
+    folder: Path
+    every_sweeps: int | None = None
+    every_seconds: float | None = 60.0
+
+    def for_chain(self, labelling: int, chain: int) -> "Checkpoint":
+        """The file of a chain."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return Checkpoint(self.folder / f"labelling{labelling}-chain{chain}.npz", self)
+
+
+class Checkpoint:
+    """The file of one chain."""
+
+    def __init__(self, path: Path, plan: CheckpointPlan) -> None:
+        self.path = path
+        self._plan = plan
+        self._last_sweep = 0
+        self._last_time = time.monotonic()
+
+    def is_due(self, sweep: int) -> bool:
+        """Whether it is time to write again."""
+        by_sweeps = self._plan.every_sweeps is not None and sweep - self._last_sweep >= self._plan.every_sweeps
+        elapsed = time.monotonic() - self._last_time
+        by_time = self._plan.every_seconds is not None and elapsed >= self._plan.every_seconds
+        return by_sweeps or by_time
+
+    def write(self, arrays: dict[str, FloatArray], fingerprint: str, sweep: int) -> None:
+        """Replace the file; a crash at any moment leaves the old one or the new one."""
+        self._last_sweep, self._last_time = sweep, time.monotonic()
+        # A file of the same folder can be renamed over the old one in a single step.
+        descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                np.savez(file, allow_pickle=False, fingerprint=np.array(fingerprint), **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(self.path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def read(self, fingerprint: str) -> dict[str, FloatArray] | None:
+        """The arrays last written; None if there are none, an error if they are of another run."""
+        if not self.path.exists():
+            return None
+        try:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            raise CheckpointError(
+                f"{self.path} is not a readable checkpoint: {error}. Remove it to start again."
+            ) from error
+        found = str(arrays.pop("fingerprint", ""))
+        if found != fingerprint:
+            raise CheckpointError(
+                f"{self.path} was written by a run with other data, settings or seed. Give another file, "
+                "or remove it to start again."
+            )
+        return arrays

@@ -1,0 +1,69 @@
+"""Coefficients and their precisions: the Polya-Gamma draw of a layer, and fresh ones for empty experts."""
+
+import numpy as np
+from numpy.random import Generator
+
+from softpolytope._typing import FloatArray
+from softpolytope.distributions import _gaussian, log_standard_gamma
+from softpolytope.gibbs.block import Experts, LayerSums
+from softpolytope.gibbs.state import GibbsState, draw_prior_coefficients
+from softpolytope.model.prior import Prior
+from softpolytope.parallel.homes import Home
+
+
+def resample_precisions(state: GibbsState, prior: Prior, rng: Generator) -> None:
+    """Draw alpha | - ~ Gamma(a + 1/2, rate b + beta^2 / 2); if learned, b | - ~ Gamma(1 + a V, rate 1 + sum_v alpha).
+
+    Equation 43 prints e_0, f_0; the prior of equation 24 is Gamma(a_t, b_t), and that is what conjugacy gives.
+    """
+    rate = state.precision_rates[..., None] + 0.5 * state.coefficients**2
+    state.precisions = rng.standard_gamma(prior.precision_shape + 0.5, rate.shape) / rate
+    if prior.precision_rate == "learned":
+        rate = 1.0 + state.precisions.sum(axis=2)
+        shape = 1.0 + prior.precision_shape * state.precisions.shape[2]
+        state.precision_rates = rng.standard_gamma(shape, rate.shape) / rate
+
+
+def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: Experts, rng: Generator) -> FloatArray:
+    """beta of a layer | - ~ N(S^-1 h, S^-1), S = diag(alpha) + sum omega x x', for some experts."""
+    precision = sums.gram
+    n_columns = precision.shape[1]
+    diagonal = np.arange(n_columns)
+    # Sums and draws are those of beta times the column scale, whose prior precision is alpha over its square.
+    scale = sums.column_scale
+    precision[:, diagonal, diagonal] += state.precisions[experts, layer] / scale / scale
+    draws = np.empty_like(sums.linear)
+    scratch = np.empty(n_columns * (n_columns + 2))
+    failed = _gaussian.draw_gaussians(rng.bit_generator, precision, sums.linear, draws, scratch)
+    if failed >= 0:
+        raise FloatingPointError(
+            f"the precision matrix of expert {experts[failed]}, layer {layer} has no Cholesky factor: "
+            f"its entries reach {np.abs(precision[failed]).max():.3g}. "
+            "Standardise the columns, or use a tighter coefficient prior."
+        )
+    return draws / scale
+
+
+def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_counts: FloatArray, rng: Generator) -> None:
+    """Redraw (beta, alpha, b) and r_k of experts without counts.
+
+    With r_k integrated out, their conditional is the prior times (c_0 / (c_0 + Q_k))^(gamma_0 / K): one draw from the
+    prior is accepted with that probability, and else all stays. The weights of all empty experts follow, before
+    anything conditions on them: r_k ~ Gamma(gamma_0 / K, rate c_0 + Q_k).
+    """
+    empty = np.flatnonzero(top_counts == 0.0).astype(np.intc)
+    if len(empty) == 0:
+        return
+    _, n_layers, n_columns = state.coefficients.shape
+    coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
+    activations = sum(home.map("propose", coefficients))
+    log_acceptance = -state.mass / state.n_experts * np.log1p(activations / state.concentration)
+    is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
+    chosen = empty[is_accepted]
+    state.coefficients[chosen] = coefficients[is_accepted]
+    state.precisions[chosen] = precisions[is_accepted]
+    state.precision_rates[chosen] = rates[is_accepted]
+    home.map("update", chosen, state.coefficients[chosen])
+    activations = sum(home.map("activation_sums"))[empty]
+    log_gammas = log_standard_gamma(state.mass / state.n_experts, rng, size=len(empty))
+    state.log_weights[empty] = log_gammas - np.log(state.concentration + activations)

@@ -1,0 +1,198 @@
+"""Several chains and both labelings at once, on threads; resumable, and stoppable at any moment."""
+
+import hashlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from softpolytope.distributions.streams import Streams
+from softpolytope.gibbs.chain import Chain, ChainSettings
+from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.gibbs.data import TrainingData
+from softpolytope.gibbs.state import GibbsState
+from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a callback is told after each sweep."""
+
+    labelling: int
+    chain: int
+    n_done: int  # sweeps of this chain
+    n_sweeps: int
+    draw: Draw
+
+
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run is carried out; none of it changes a draw."""
+
+    n_threads: int = 1
+    callback: Callback | None = None  # called after every sweep of every chain, one call at a time; True stops
+    checkpoint: CheckpointPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """Traces by labelling and chain."""
+
+    traces: list[list[Trace]]
+    is_complete: bool  # False if the run was stopped before its last sweep
+
+
+def run_chains(
+    data: TrainingData,
+    settings: ChainSettings,
+    seed: int | None = None,
+    n_chains: int = 1,
+    labelings: tuple[int, ...] = (0,),
+    options: RunOptions | None = None,
+    start: GibbsState | None = None,
+) -> RunResult:
+    """Run `n_chains` chains of each labelling; labelling 0 is that of the data, 1 the opposite.
+
+    Ctrl-C, or a callback that returns True, ends the run after the sweeps under way; what was sampled until then is
+    returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.gibbs.chain import ChainSettings
+    >>> from softpolytope.gibbs.data import TrainingData
+    >>> from softpolytope.gibbs.run import run_chains
+    >>> from softpolytope.gibbs.sweep import Moves
+    >>> from softpolytope.gibbs.trace import Schedule
+    >>> from softpolytope.model.prior import Prior
+    >>> rows = TrainingData.from_arrays(np.array([[1.0, -1.0], [1.0, 1.0], [1.0, 2.0]]), np.array([False, True, True]))
+    >>> settings = ChainSettings(3, 1, Prior(precision_shape=1.0, precision_rate=1.0), Moves(), Schedule(20, 10, 5))
+    >>> result = run_chains(rows, settings, seed=0, n_chains=2)
+    >>> [len(trace.draws) for trace in result.traces[0]]
+    [5, 5]
+    """
+    _check_labels(data)
+    options = options or RunOptions()
+    streams = Streams(seed)
+    jobs = [(labelling, chain) for labelling in labelings for chain in range(n_chains)]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(options.n_threads, 1)) as pool:
+        # Chains on threads if there are enough of them, else the blocks of a chain.
+        has_block_threads = options.n_threads > len(jobs)
+        make_home = partial(_make_home, pool if has_block_threads else None)
+        chains = [
+            Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, start)
+            for labelling, chain in jobs
+        ]
+        runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
+        runner.resume(_fingerprint(data, settings, streams, jobs))
+        if has_block_threads or options.n_threads <= 1:
+            runner.run_here()
+        else:
+            runner.run_on(pool)
+    traces = [chain.trace for chain in chains]
+    grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
+    return RunResult(grouped, all(chain.is_done for chain in chains))
+
+
+class _Runner:
+    """Drives chains to their end, reporting and writing checkpoints on the way."""
+
+    def __init__(self, chains: list[Chain], jobs: list[tuple[int, int]], n_sweeps: int, options: RunOptions) -> None:
+        self._chains = chains
+        self._jobs = jobs
+        self._n_sweeps = n_sweeps
+        self._callback = options.callback
+        plan = options.checkpoint
+        self._files = [plan.for_chain(*job) if plan else None for job in jobs]
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._fingerprint = ""
+
+    def resume(self, fingerprint: str) -> None:
+        """Take up the checkpoints there are."""
+        self._fingerprint = fingerprint
+        for chain, file in zip(self._chains, self._files, strict=True):
+            arrays = file.read(fingerprint) if file is not None else None
+            if arrays is not None:
+                chain.restore(arrays)
+
+    def run_here(self) -> None:
+        """Run the chains in turns, a sweep each, so that they progress together."""
+        try:
+            while not self._stop.is_set() and not all(chain.is_done for chain in self._chains):
+                for index in range(len(self._chains)):
+                    self._sweep(index)
+        except KeyboardInterrupt:
+            self._stop.set()
+        self._write_all()
+
+    def run_on(self, pool: ThreadPoolExecutor) -> None:
+        """Run every chain on a thread of the pool."""
+        futures: list[Future[None]] = [pool.submit(self._run_one, index) for index in range(len(self._chains))]
+        try:
+            # A wait without end would sleep through a Ctrl-C that another thread received.
+            while wait(futures, timeout=0.1).not_done:
+                pass
+        except KeyboardInterrupt:
+            self._stop.set()
+            wait(futures)
+        for future in futures:
+            future.result()
+        self._write_all()
+
+    def _run_one(self, index: int) -> None:
+        try:
+            while not self._stop.is_set() and not self._chains[index].is_done:
+                self._sweep(index)
+        except BaseException:
+            self._stop.set()  # the other chains need not go on
+            raise
+
+    def _sweep(self, index: int) -> None:
+        chain, file = self._chains[index], self._files[index]
+        if chain.is_done or self._stop.is_set():
+            return
+        draw = chain.advance()
+        if file is not None and file.is_due(chain.trace.n_sweeps):
+            file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
+        if self._callback is not None:
+            progress = Progress(*self._jobs[index], chain.trace.n_sweeps, self._n_sweeps, draw)
+            with self._lock:
+                if self._callback(progress):
+                    self._stop.set()
+
+    def _write_all(self) -> None:
+        for chain, file in zip(self._chains, self._files, strict=True):
+            if file is not None:
+                file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
+
+
+def _make_home(pool: ThreadPoolExecutor | None, blocks: list[object]) -> Home:
+    return SerialHome(blocks) if pool is None else ThreadHome(blocks, pool)
+
+
+def _check_labels(data: TrainingData) -> None:
+    if data.n_rows == 0:
+        raise ValueError("there are no rows of positive weight to learn from.")
+    for label in (True, False):
+        if not (data.labels == label).any():
+            raise ValueError(f"there is no {'positive' if label else 'negative'} row; both labels are needed.")
+
+
+def _fingerprint(data: TrainingData, settings: ChainSettings, streams: Streams, jobs: list[tuple[int, int]]) -> str:
+    """A hash of all that decides the draws."""
+    digest = hashlib.sha256(repr((settings, streams.key, jobs, data.block_rows)).encode())
+    design = data.design
+    parts = (design.data, design.indices, design.indptr) if sparse.issparse(design) else (design,)
+    for part in (*parts, data.labels, data.row_weights):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,110 @@
+"""What a chain keeps: a few numbers of every sweep, some draws whole, and the best one."""
+
+from dataclasses import dataclass, field, fields
+from typing import Self
+
+import numpy as np
+
+from softpolytope._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long a chain runs and what it keeps."""
+
+    n_sweeps: int = 1000
+    n_burn_in: int = 500  # the first sweeps: step sizes are learned, nothing is kept
+    n_draws: int = 100  # kept whole, evenly spaced over the rest
+    prune_at: tuple[int, ...] = ()  # sweeps (from 1) after which experts without counts are deleted
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_burn_in < self.n_sweeps:
+            raise ValueError(
+                f"n_burn_in must be from 0 to n_sweeps - 1; got {self.n_burn_in} of {self.n_sweeps} sweeps."
+            )
+        if not 1 <= self.n_draws <= self.n_sweeps - self.n_burn_in:
+            raise ValueError(
+                f"n_draws must be from 1 to the {self.n_sweeps - self.n_burn_in} sweeps after burn-in; "
+                f"got {self.n_draws}."
+            )
+
+    def is_kept(self, sweep: int) -> bool:
+        """Whether the draw of a sweep (from 0) is one of those kept; the last sweep always is."""
+        length = self.n_sweeps - self.n_burn_in
+        place = sweep - self.n_burn_in
+        if place < 0:
+            return False
+        return (place + 1) * self.n_draws // length > place * self.n_draws // length
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Parameters that prediction needs, and where they come from."""
+
+    sweep: int
+    log_likelihood: float
+    coefficients: FloatArray  # (experts, layers, columns)
+    log_weights: FloatArray  # (experts,)
+    counts: FloatArray  # (levels, experts)  latent counts; the top level only, where no others were drawn
+
+    @property
+    def n_active(self) -> int:
+        """Experts with counts."""
+        return int((self.counts[-1] > 0.0).sum())
+
+
+@dataclass(slots=True)
+class Trace:
+    """A chain so far."""
+
+    log_likelihood: list[float] = field(default_factory=list)
+    n_active: list[float] = field(default_factory=list)
+    mass: list[float] = field(default_factory=list)
+    concentration: list[float] = field(default_factory=list)
+    acceptance: list[float] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
+    best: Draw | None = None  # of highest log-likelihood after burn-in
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps done."""
+        return len(self.log_likelihood)
+
+    def record(self, draw: Draw, mass: float, concentration: float, acceptance: float) -> None:
+        """Append a sweep's numbers."""
+        self.log_likelihood.append(draw.log_likelihood)
+        self.n_active.append(draw.n_active)
+        self.mass.append(mass)
+        self.concentration.append(concentration)
+        self.acceptance.append(acceptance)
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Everything as named arrays."""
+        arrays = {name: np.array(getattr(self, name)) for name in _SERIES}
+        for label, draw in [(f"draw{i}", draw) for i, draw in enumerate(self.draws)] + [("best", self.best)]:
+            if draw is not None:
+                for item in fields(Draw):
+                    arrays[f"{label}.{item.name}"] = np.asarray(getattr(draw, item.name))
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, FloatArray]) -> Self:
+        """The inverse of `to_arrays`."""
+        trace = cls(**{name: arrays[name].tolist() for name in _SERIES})
+        n_draws = sum(name.startswith("draw") and name.endswith(".sweep") for name in arrays)
+        trace.draws = [_draw_from(arrays, f"draw{i}") for i in range(n_draws)]
+        trace.best = _draw_from(arrays, "best") if "best.sweep" in arrays else None
+        return trace
+
+
+_SERIES = ("log_likelihood", "n_active", "mass", "concentration", "acceptance")
+
+
+def _draw_from(arrays: dict[str, FloatArray], label: str) -> Draw:
+    return Draw(
+        int(arrays[f"{label}.sweep"]),
+        float(arrays[f"{label}.log_likelihood"]),
+        arrays[f"{label}.coefficients"],
+        arrays[f"{label}.log_weights"],
+        arrays[f"{label}.counts"],
+    )
