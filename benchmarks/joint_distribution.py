@@ -14,7 +14,7 @@ import csv
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,13 +35,16 @@ FIXED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, 3.0)
 LEARNED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, "learned")
 LEVEL = 1e-3
 
+PAPER = Moves("paper", hamiltonian_steps=0, refresh=False)
+COLLAPSED = Moves("collapsed", polya_gamma=True, hamiltonian_steps=0, refresh=False)
+HAMILTONIAN = Moves("collapsed", hamiltonian_steps=3, refresh=False)
 SCANS = {
-    "paper": Moves("paper", hamiltonian_steps=0, refresh=False),
-    "collapsed": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0, refresh=False),
-    "collapsed+refresh": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0, refresh=True),
-    "hamiltonian": Moves("collapsed", polya_gamma=False, hamiltonian_steps=3, refresh=False),
-    "hamiltonian+refresh": Moves("collapsed", polya_gamma=False, hamiltonian_steps=3, refresh=True),
-    "paper+hamiltonian": Moves("paper", hamiltonian_steps=3, refresh=False),
+    "paper": PAPER,
+    "collapsed": COLLAPSED,
+    "collapsed+refresh": replace(COLLAPSED, refresh=True),
+    "hamiltonian": HAMILTONIAN,
+    "hamiltonian+refresh": replace(HAMILTONIAN, refresh=True),
+    "paper+hamiltonian": replace(PAPER, hamiltonian_steps=3),
     "all": Moves("collapsed", polya_gamma=True, hamiltonian_steps=3, refresh=True),
 }
 
@@ -56,6 +59,7 @@ class Case:
     prior: Prior = FIXED
     row_weights: tuple[float, ...] = (1.0, 1.0, 1.0)
     n_sweeps: int = 3
+    step: float = 0.25
     moves: Moves | None = field(default=None, compare=False)
 
     @property
@@ -87,35 +91,57 @@ def exact_draw(case, rng):
             return state, labels
 
 
-def variables(state, labels):
+def variables(state, labels, counts):
     """What is compared, on scales without heavy tails."""
     positive = [state.mass, state.concentration, *state.precisions.reshape(-1), *state.precision_rates.reshape(-1)]
     logs = np.log(np.maximum(positive, 1e-30))
     weights = np.clip(state.log_weights, -12.0, None)
-    return np.concatenate([logs, weights, np.arcsinh(state.coefficients).reshape(-1), labels.astype(float)])
+    latent = np.log1p(np.minimum(counts, 1e6)).reshape(-1)
+    return np.concatenate([logs, weights, np.arcsinh(state.coefficients).reshape(-1), labels.astype(float), latent])
 
 
-def swept_draw(case, streams, replicate, rng):
-    """An exact draw after a few sweeps."""
+def joint_draw(case, streams, replicate, rng):
+    """Parameters, labels and latent counts from their joint law, and a home for the rows."""
     state, labels = exact_draw(case, rng)
     rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
     home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
     home.map("prepare", state.coefficients)
-    # The paper's scan starts from counts, which are drawn exactly; its stream is that of a sweep that never comes.
-    home.map("draw_counts", SweepName(streams, 0, replicate, 999), state.log_weights)
+    # Counts given the parameters, from the stream of a sweep that never comes.
+    counts = home.map("draw_counts", SweepName(streams, 0, replicate, 999), state.log_weights)[0]
+    return state, labels, counts, home
+
+
+def fresh_draw(case, streams, replicate, rng):
+    """Variables of an exact draw."""
+    state, labels, counts, _ = joint_draw(case, streams, replicate, rng)
+    return variables(state, labels, counts)
+
+
+def swept_draw(case, streams, replicate, rng):
+    """Variables of an exact draw after a few sweeps.
+
+    The collapsed scan draws its counts anew in every sweep, given parameters that the sweep then changes; they are
+    compared as drawn given the end state. The paper's scan keeps them as part of its state, and ends with them.
+    """
+    state, labels, _, home = joint_draw(case, streams, replicate, rng)
     moves = case.moves or SCANS[case.scan]
     for number in range(case.n_sweeps):
-        sweep(state, home, case.prior, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(0.25)))
+        sweep(state, home, case.prior, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(case.step)))
         check_state(state)
-    return variables(state, labels)
+    if moves.scan == "paper":
+        counts = home.map("level_counts")[0]
+    else:
+        counts = home.map("draw_counts", SweepName(streams, 0, replicate, 998), state.log_weights)[0]
+    return variables(state, labels, counts)
 
 
 def sample(case, n_replicates, seed):
-    """Variables of fresh exact draws (three times as many) and of swept ones."""
+    """Variables of fresh exact draws (twice as many) and of swept ones."""
     rng = np.random.default_rng([seed, 1])
-    fresh = np.array([variables(*exact_draw(case, rng)) for _ in range(3 * n_replicates)])
-    rng = np.random.default_rng([seed, 2])
     streams = Streams([seed, 3])
+    fresh = np.array([fresh_draw(case, streams, replicate, rng) for replicate in range(2 * n_replicates)])
+    rng = np.random.default_rng([seed, 2])
+    streams = Streams([seed, 4])
     swept = np.array([swept_draw(case, streams, replicate, rng) for replicate in range(n_replicates)])
     varies = np.ptp(fresh, axis=0) > 0.0  # fixed rates do not
     return fresh[:, varies], swept[:, varies]

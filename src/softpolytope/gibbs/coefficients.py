@@ -10,6 +10,9 @@ from softpolytope.gibbs.state import GibbsState, draw_prior_coefficients
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
+# Candidates cost a pass over the rows each, and one or two that fit are enough; which are tried is left to chance.
+MOST_REFRESHED = 4
+
 
 def resample_precisions(state: GibbsState, prior: Prior, rng: Generator) -> None:
     """Draw alpha | - ~ Gamma(a + 1/2, rate b + beta^2 / 2); if learned, b | - ~ Gamma(1 + a V, rate 1 + sum_v alpha).
@@ -45,15 +48,17 @@ def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: E
 
 
 def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_counts: FloatArray, rng: Generator) -> None:
-    """Redraw (beta, alpha, b) and r_k of experts without counts.
+    """Redraw (beta, alpha, b) and r_k of a few experts without counts.
 
     With r_k integrated out, their conditional is the prior times (c_0 / (c_0 + Q_k))^(gamma_0 / K): one draw from the
-    prior is accepted with that probability, and else all stays. The weights of all empty experts follow, before
-    anything conditions on them: r_k ~ Gamma(gamma_0 / K, rate c_0 + Q_k).
+    prior is accepted with that probability, and else all stays. Their weights follow, before anything conditions
+    on them: r_k ~ Gamma(gamma_0 / K, rate c_0 + Q_k).
     """
     empty = np.flatnonzero(top_counts == 0.0).astype(np.intc)
     if len(empty) == 0:
         return
+    if len(empty) > MOST_REFRESHED:
+        empty = rng.choice(empty, MOST_REFRESHED, replace=False)
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
     activations = sum(home.map("propose", coefficients))

@@ -6,7 +6,7 @@ is reflected at the threshold, so that the way back would choose the same expert
 zero, and no expert is left out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -50,10 +50,17 @@ class StepSize:
             self.log_step = self.log_average
 
 
-def move_by_hamiltonian(
-    state: GibbsState, home: Home, prior: Prior, step_size: StepSize, n_steps: int, rng: Generator
-) -> float:
-    """Move (beta, log r) along a trajectory of 1 to 2 n_steps - 1 leapfrog steps; return the acceptance probability.
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """How far a move goes: 1 to 2 n_steps - 1 leapfrog steps of about the size given."""
+
+    log_step: float
+    n_steps: int
+    moves_weights: bool = True
+
+
+def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory: Trajectory, rng: Generator) -> float:
+    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability.
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
@@ -62,11 +69,13 @@ def move_by_hamiltonian(
     if not moved.any():
         return 1.0
     home.map("hold", ~moved, state.log_weights)
-    target = _Target(state, home, prior, moved)
-    step = np.exp(step_size.log_step) * rng.uniform(0.8, 1.2)
-    length = int(rng.integers(1, 2 * n_steps))
+    target = _Target(state, home, prior, moved, moves_weights=trajectory.moves_weights)
+    step = np.exp(trajectory.log_step) * rng.uniform(0.8, 1.2)
+    length = int(rng.integers(1, 2 * trajectory.n_steps))
     coefficients, log_weights = state.coefficients[moved], state.log_weights[moved]
     momenta = rng.standard_normal(coefficients.shape), rng.standard_normal(log_weights.shape)
+    if not trajectory.moves_weights:
+        momenta = momenta[0], np.zeros_like(log_weights)
     uniform = rng.random()
 
     slope = target(coefficients, log_weights)
@@ -94,8 +103,9 @@ def move_by_hamiltonian(
 class _Target:
     """Collapsed log posterior of the experts moved, given the others."""
 
-    def __init__(self, state: GibbsState, home: Home, prior: Prior, moved: BoolArray) -> None:
+    def __init__(self, state: GibbsState, home: Home, prior: Prior, moved: BoolArray, *, moves_weights: bool) -> None:
         self._home = home
+        self._moves_weights = moves_weights
         # log_prior divides the mass by the number of experts it is given.
         mass = state.mass * moved.sum() / state.n_experts
         self._prior = CollapsedPrior(mass, state.concentration, prior.precision_shape, state.precision_rates[moved])
@@ -106,7 +116,8 @@ class _Target:
         for part in parts[1:]:
             total = total + part
         prior = log_prior(self._prior, coefficients, log_weights)
-        return total + Gradient(prior.value, prior.coefficients, prior.log_weights)
+        total = total + Gradient(prior.value, prior.coefficients, prior.log_weights)
+        return total if self._moves_weights else replace(total, log_weights=np.zeros_like(log_weights))
 
 
 def _reflected(

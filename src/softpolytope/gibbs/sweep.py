@@ -10,7 +10,7 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.gibbs.block import Experts, Scan, Step, SweepName
 from softpolytope.gibbs.coefficients import draw_coefficients, refresh_empty_experts, resample_precisions
-from softpolytope.gibbs.hamiltonian import StepSize, move_by_hamiltonian
+from softpolytope.gibbs.hamiltonian import StepSize, Trajectory, move_by_hamiltonian
 from softpolytope.gibbs.process import TopSums, resample_process
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model.prior import Prior
@@ -26,6 +26,7 @@ class Moves:
     hamiltonian_steps: int = 10  # mean leapfrog steps of the collapsed move; 0 for none
     refresh: bool = True  # redraw empty experts from the prior; not in the paper's scan
     pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
+    fit_weights: bool = True  # False holds the weights where they start: with K = T = r = 1, logistic regression
 
 
 def sweep(
@@ -39,11 +40,12 @@ def sweep(
     acceptance = 1.0
     if moves.hamiltonian_steps:
         rng = name.generator(Step.HAMILTONIAN)
-        acceptance = move_by_hamiltonian(state, home, prior, step_size, moves.hamiltonian_steps, rng)
+        trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
+        acceptance = move_by_hamiltonian(state, home, prior, trajectory, rng)
     resample_precisions(state, prior, name.generator(Step.PRECISIONS))
     if moves.scan == "paper":
         if moves.hamiltonian_steps:
-            # The move integrated the counts out; they must be drawn anew before the latent rates condition on them.
+            # The move integrated the counts out; they must be drawn anew before latent rates condition on them.
             home.map("draw_counts", name, state.log_weights, Step.RESTART)
         every = np.arange(state.n_experts, dtype=np.intc)
         sweep_coefficients(state, home, name, every, "paper")
@@ -52,13 +54,15 @@ def sweep(
         counts = collapsed_counts(state, home, name, moves)
         if moves.polya_gamma:
             # Experts without counts are left to the refresh, which draws from the same conditional.
-            drawn = counts[-1] > 0.0 if moves.refresh else np.ones(state.n_experts, dtype=bool)
+            is_refreshed = moves.refresh and moves.fit_weights
+            drawn = counts[-1] > 0.0 if is_refreshed else np.ones(state.n_experts, dtype=bool)
             sweep_coefficients(state, home, name, np.flatnonzero(drawn).astype(np.intc), "collapsed")
-        if moves.refresh:
+        if moves.refresh and moves.fit_weights:
             rng = name.generator(Step.REFRESH)
             refresh_empty_experts(state, home, prior, counts[-1], rng)
     top = TopSums(counts[-1], _total(home.map("activation_sums")))
-    resample_process(state, prior, top, name.generator(Step.PROCESS))
+    if moves.fit_weights:
+        resample_process(state, prior, top, name.generator(Step.PROCESS))
     return counts, acceptance
 
 
