@@ -176,12 +176,12 @@ cdef double draw_by_cumulants(bitgen_t* bits, double shape, double tilt) noexcep
 
 cdef double draw_polya_gamma(bitgen_t* bits, double shape, double tilt) noexcept nogil:
     """PG(shape, tilt) for finite shape >= 0 and finite tilt."""
-    cdef double load, half
+    cdef double half
     tilt = fabs(tilt)
     if shape < NEGLIGIBLE_SHAPE or shape * tilt > DEGENERATE_CONCENTRATION:
         return shape * unit_mean(tilt)
-    load = shape * log1p(exp(-tilt))
-    if load <= LARGEST_LOAD:
+    # A shape of two has a load of at most 2 log 2 < 1.4, whatever the tilt.
+    if shape <= 2.0 or shape * log1p(exp(-tilt)) <= LARGEST_LOAD:
         return draw_by_rejection(bits, shape, tilt)
     if shape <= LARGEST_EXACT_SHAPE:
         half = draw_by_rejection(bits, 0.5 * shape, tilt)

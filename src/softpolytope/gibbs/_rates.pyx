@@ -1,6 +1,6 @@
 """Latent rates of a block of rows, all experts at once, one level per call."""
 
-from libc.math cimport INFINITY, exp, fmin, log, log1p
+from libc.math cimport INFINITY, exp, fmin, log
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_exponential, random_standard_gamma
 
@@ -11,24 +11,25 @@ from softpolytope.distributions._bits cimport bits_of
 cdef double LARGEST_RATE = 1e100
 
 
-cdef inline double log_mean_scale(double predictor, double log_activation) noexcept nogil:
-    """-log(e^{-x'beta} + q), in the form that subtracts nothing large."""
+cdef inline double log_mean_scale(double predictor, double log_activation, double log_above) noexcept nogil:
+    """-log(e^{-x'beta} + q), which is x'beta - q above, in the form that subtracts nothing large."""
     cdef double logit = predictor + log_activation
-    if logit > 0.0:
-        return -log_activation - log1p(exp(-logit))
-    return predictor - log1p(exp(logit))
+    if logit > 20.0:
+        return -log_activation - exp(-logit)
+    return predictor - exp(log_above)
 
 
 def draw_rates(
     object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
     const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation,
+    const double[:, ::1] log_above,
     const int[::1] experts, double[:, ::1] out, bint is_log,
 ):
     """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
 
     Arrays are (rows, experts).
 
-    Below the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has
+    `log_activation` is log q of the level itself, `log_above` that of the next. Below the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has
     copies * weights.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
@@ -53,6 +54,8 @@ def draw_rates(
                         out[row, expert] = 0.0
                         continue
                     shape += 1.0
-                log_scale += log_mean_scale(linear_predictor[row, expert], log_activation[row, expert])
+                log_scale += log_mean_scale(
+                    linear_predictor[row, expert], log_activation[row, expert], log_above[row, expert]
+                )
                 draw = random_standard_gamma(bits, shape)
                 out[row, expert] = log(draw) + log_scale if is_log else fmin(draw * exp(log_scale), LARGEST_RATE)

@@ -284,6 +284,7 @@ class LatentBlock:
             self._weights,
             self._linear_predictor[level],
             self._log_activations[level],
+            self._log_activations[level + 1],
             experts,
             self._latent_rates[level],
             level == 0,
