@@ -1,7 +1,7 @@
 """What a sweep costs, and how many effective draws it buys, on synthetic data of the sizes of interest.
 
-    python benchmarks/sweep.py                 about three minutes
-    python benchmarks/sweep.py --part threads  one part: cost, threads, growth or effective
+    python benchmarks/sweep.py                 about ten minutes
+    python benchmarks/sweep.py --part threads  one part: fit, cost, threads, growth or effective
 
 The yardstick G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
 """
@@ -148,7 +148,21 @@ def effective():
                 )
 
 
-PARTS = {"cost": cost, "threads": threads, "growth": growth, "effective": effective}
+def fit():
+    """Best log-likelihood a row and experts in 2,000 sweeps on the circle, ten chains of each kind."""
+    print(
+        "\n| circle, 2,000 sweeps | best log-likelihood, ten chains | experts of the best draws |\n| --- | --- | --- |"
+    )
+    for n_layers in (1, 5):
+        for name, data in (("ring = 1", circle()), ("ring = 0", circle().flipped())):
+            settings = ChainSettings(20, n_layers, PRIOR, Moves(), Schedule(2000, 1000, 100))
+            traces = run_chains(data, settings, 0, 10, options=RunOptions(n_threads=2)).traces[0]
+            values = " ".join(f"{trace.best.log_likelihood / 300:.3f}" for trace in traces)
+            experts = " ".join(str(trace.best.n_active) for trace in traces)
+            print(f"| {name}, T = {n_layers} | {values} | {experts} |", flush=True)
+
+
+PARTS = {"fit": fit, "cost": cost, "threads": threads, "growth": growth, "effective": effective}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -12,6 +12,7 @@ import pytest
 from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 
 from softpolytope.gibbs import block, coefficients, hamiltonian, process, sweep
+from softpolytope.gibbs.names import Step
 
 N_REPLICATES = 1200
 
@@ -120,8 +121,8 @@ def counts_after_hamiltonian(patch):
     """The paper's scan goes on with the counts from before a collapsed move."""
     original = block.LatentBlock.draw_counts
 
-    def wrong(self, name, log_weights, step=block.Step.COUNTS):
-        return None if step == block.Step.RESTART else original(self, name, log_weights, step)
+    def wrong(self, name, log_weights, step=Step.COUNTS):
+        return None if step == Step.RESTART else original(self, name, log_weights, step)
 
     patch.setattr(block.LatentBlock, "draw_counts", wrong)
 

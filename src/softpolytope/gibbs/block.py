@@ -5,61 +5,23 @@ for; the others keep what they have.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Literal
 
 import numpy as np
-from numpy.random import BitGenerator, Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
 from softpolytope.gibbs.data import TrainingData
+from softpolytope.gibbs.names import Step, SweepName
 from softpolytope.model import _collapsed
+from softpolytope.model.collapsed import ValueAndGradient
 
 Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
 
 _NOTHING = np.zeros((0, 0))
-# Steps of the chain itself, which belong to no block of rows.
-_NO_BLOCK = 2**64 - 1
-
-
-class Step(IntEnum):
-    """Names of the random steps of a sweep; steps of a layer add ten times the layer."""
-
-    RESTART = 0
-    PRECISIONS = 1
-    COUNTS = 2
-    RATES = 3
-    TABLES = 4
-    PG_WEIGHTS = 5
-    COEFFICIENTS = 6
-    PROCESS = 7
-    REFRESH = 8
-    HAMILTONIAN = 9
-
-
-@dataclass(frozen=True, slots=True)
-class SweepName:
-    """Which sweep of which chain: names the random streams."""
-
-    streams: Streams
-    labelling: int
-    chain: int
-    sweep: int
-
-    def generator(self, step: Step, layer: int = 0, block: int = _NO_BLOCK) -> Generator:
-        """The generator of a step, until this thread opens the next stream."""
-        return self.streams.generator(
-            labelling=self.labelling, chain=self.chain, sweep=self.sweep, step=10 * layer + step, block=block
-        )
-
-    def bits(self, step: Step, layer: int, block: int) -> BitGenerator:
-        """The random bits of a step of a block."""
-        return self.generator(step, layer, block).bit_generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +34,6 @@ class LayerSums:
 
     def __add__(self, other: "LayerSums") -> "LayerSums":
         return LayerSums(self.gram + other.gram, self.linear + other.linear, self.column_scale)
-
-
-@dataclass(frozen=True, slots=True)
-class Gradient:
-    """Log likelihood and its derivatives."""
-
-    value: float
-    coefficients: FloatArray  # (experts, layers, columns)
-    log_weights: FloatArray  # (experts,)
-
-    def __add__(self, other: "Gradient") -> "Gradient":
-        return Gradient(
-            self.value + other.value, self.coefficients + other.coefficients, self.log_weights + other.log_weights
-        )
 
 
 class LatentBlock:
@@ -225,7 +173,7 @@ class LatentBlock:
         """Fix the rates of the experts that a gradient is not for."""
         self._offset = self._top_activation[:, held] @ np.exp(log_weights[held])
 
-    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> Gradient:
+    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
         """Log likelihood and its gradient, as a function of experts other than those held."""
         n_experts, n_layers, _ = coefficients.shape
         predictor = np.empty((n_layers, self._rows.n_rows, n_experts))
@@ -244,7 +192,7 @@ class LatentBlock:
         slopes = np.empty_like(coefficients)
         for layer in range(n_layers):
             slopes[:, layer] = (self._rows.design.T @ predictor[layer]).T * self._rows.column_scale
-        return Gradient(value, slopes, weight_slopes)
+        return ValueAndGradient(value, slopes, weight_slopes)
 
     def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
         """Linear predictor of a layer and log q of the level above it, for some experts."""

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.gibbs.block import Gradient
 from softpolytope.gibbs.state import GibbsState
-from softpolytope.model.collapsed import CollapsedPrior, log_prior
+from softpolytope.model.collapsed import CollapsedPrior, ValueAndGradient, log_prior
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
@@ -110,13 +109,12 @@ class _Target:
         mass = state.mass * moved.sum() / state.n_experts
         self._prior = CollapsedPrior(mass, state.concentration, prior.precision_shape, state.precision_rates[moved])
 
-    def __call__(self, coefficients: FloatArray, log_weights: FloatArray) -> Gradient:
-        parts: list[Gradient] = self._home.map("gradient", coefficients, log_weights)
+    def __call__(self, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
+        parts: list[ValueAndGradient] = self._home.map("gradient", coefficients, log_weights)
         total = parts[0]
         for part in parts[1:]:
             total = total + part
-        prior = log_prior(self._prior, coefficients, log_weights)
-        total = total + Gradient(prior.value, prior.coefficients, prior.log_weights)
+        total = total + log_prior(self._prior, coefficients, log_weights)
         return total if self._moves_weights else replace(total, log_weights=np.zeros_like(log_weights))
 
 
@@ -135,5 +133,7 @@ def _kinetic(momenta: tuple[FloatArray, FloatArray]) -> float:
     return 0.5 * float((momenta[0] ** 2).sum() + (momenta[1] ** 2).sum())
 
 
-def _pushed(momenta: tuple[FloatArray, FloatArray], slope: Gradient, step: float) -> tuple[FloatArray, FloatArray]:
+def _pushed(
+    momenta: tuple[FloatArray, FloatArray], slope: ValueAndGradient, step: float
+) -> tuple[FloatArray, FloatArray]:
     return momenta[0] + step * slope.coefficients, momenta[1] + step * slope.log_weights

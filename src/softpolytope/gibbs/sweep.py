@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.gibbs.block import Experts, Scan, Step, SweepName
+from softpolytope.gibbs.block import Experts, Scan
 from softpolytope.gibbs.coefficients import draw_coefficients, refresh_empty_experts, resample_precisions
 from softpolytope.gibbs.hamiltonian import StepSize, Trajectory, move_by_hamiltonian
+from softpolytope.gibbs.names import Step, SweepName
 from softpolytope.gibbs.process import TopSums, resample_process
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model.prior import Prior
