@@ -1,12 +1,13 @@
 """What a sweep costs, and how many effective draws it buys, on synthetic data of the sizes of interest.
 
     python benchmarks/sweep.py                 about ten minutes
-    python benchmarks/sweep.py --part threads  one part: fit, cost, threads, growth or effective
+    python benchmarks/sweep.py --part threads  one part: fit, cost, breakdown, threads, growth or effective
 
 The yardstick G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
 """
 
 import argparse
+import cProfile
 import time
 
 import numpy as np
@@ -86,6 +87,28 @@ def cost():
             print(f"| {label}, K = 20, T = 5 | {name} | {seconds * 1e3:.2f} | {active:.1f} | {seconds / unit:.2f} |")
 
 
+def breakdown():
+    """Where the time of a settled sweep goes: the functions that take most, with the kernels they call."""
+    print("\n| scan, 400 x 2, K = 20, T = 5 | share of the time, by function |\n| --- | --- |")
+    data = moons(400, 2)
+    for name, moves in SCANS.items():
+        settings = ChainSettings(20, 5, PRIOR, moves, Schedule(300, 200, 1))
+        with threadpool_limits(1):
+            chain = Chain(data, settings, (Streams(0), 0, 0), SerialHome)
+            for _ in range(200):
+                chain.advance()
+            profile = cProfile.Profile()
+            profile.enable()
+            for _ in range(100):
+                chain.advance()
+            profile.disable()
+        entries = sorted(profile.getstats(), key=lambda entry: -entry.inlinetime)
+        total = sum(entry.inlinetime for entry in entries)
+        names = [getattr(entry.code, "co_name", str(entry.code)) for entry in entries]
+        shares = [f"{name} {entry.inlinetime / total:.0%}" for name, entry in zip(names[:5], entries, strict=False)]
+        print(f"| {name} | {', '.join(shares)} |", flush=True)
+
+
 def threads():
     """Two threads against one, one chain, 1e5 rows."""
     data = moons(100_000, 20)
@@ -162,7 +185,7 @@ def fit():
             print(f"| {name}, T = {n_layers} | {values} | {experts} |", flush=True)
 
 
-PARTS = {"fit": fit, "cost": cost, "threads": threads, "growth": growth, "effective": effective}
+PARTS = {"fit": fit, "cost": cost, "breakdown": breakdown, "threads": threads, "growth": growth, "effective": effective}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
