@@ -14,7 +14,7 @@ import csv
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,6 @@ class Case:
     row_weights: tuple[float, ...] = (1.0, 1.0, 1.0)
     n_sweeps: int = 3
     step: float = 0.25
-    moves: Moves | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -125,7 +124,7 @@ def swept_draw(case, streams, replicate, rng):
     compared as drawn given the end state. The paper's scan keeps them as part of its state, and ends with them.
     """
     state, labels, _, home = joint_draw(case, streams, replicate, rng)
-    moves = case.moves or SCANS[case.scan]
+    moves = SCANS[case.scan]
     for number in range(case.n_sweeps):
         sweep(state, home, case.prior, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(case.step)))
         check_state(state)
