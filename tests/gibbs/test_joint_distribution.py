@@ -5,8 +5,6 @@ as one likes. Those here are what a few minutes allow. The power that leaves is 
 the number of replicates given.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
@@ -129,13 +127,12 @@ def counts_after_hamiltonian(patch):
 
 def no_jacobian(patch):
     """The Hamiltonian move forgets the Jacobian of log r."""
-    original = hamiltonian.log_prior
+    original = hamiltonian._collapsed.add_prior
 
-    def wrong(prior, coefficients, log_weights):
-        right = original(prior, coefficients, log_weights)
-        return replace(right, value=right.value - log_weights.sum(), log_weights=right.log_weights - 1.0)
+    def wrong(coefficients, log_weights, rates, shape, weight_shape, *rest):
+        return original(coefficients, log_weights, rates, shape, weight_shape - 1.0, *rest)
 
-    patch.setattr(hamiltonian, "log_prior", wrong)
+    patch.setattr(hamiltonian, "_collapsed", _With(hamiltonian._collapsed, add_prior=wrong))
 
 
 def always_accept(patch):

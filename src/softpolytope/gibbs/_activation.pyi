@@ -12,9 +12,9 @@ def advance(
     experts: NDArray[np.intc],
     linear_predictor: FloatArray,
     below: FloatArray,
+    log_above: FloatArray,
     above: FloatArray,
 ) -> None: ...
-def exponentiate(log_activation: FloatArray, experts: NDArray[np.intc], out: FloatArray) -> None: ...
 def log_likelihood(
     activation: FloatArray,
     log_activation: FloatArray,

@@ -4,7 +4,10 @@ import numpy as np
 
 from libc.math cimport exp, expm1, log, log1p
 
-from softpolytope.model._softplus cimport log_softplus
+from softpolytope.model._vector_math cimport log_softplus_of
+
+cdef enum:
+    BUFFER = 512
 
 
 def predict_dense(const double[:, ::1] design, const double[:, ::1] coefficients, double[:, ::1] out):
@@ -43,29 +46,32 @@ def predict_sparse(
 
 def advance(
     const double[:, ::1] predictor_columns, const int[::1] experts, double[:, ::1] linear_predictor,
-    const double[:, ::1] below, double[:, ::1] above,
+    const double[:, ::1] below, double[:, ::1] log_above, double[:, ::1] above,
 ):
-    """Take x'beta of some experts (rows, those experts) and write log q of the level above their layer.
+    """Take x'beta of some experts (rows, those experts); write log q and q of the level above their layer.
 
     All other arrays are (rows, experts).
     """
-    cdef Py_ssize_t row, column, expert
+    cdef Py_ssize_t first, n_taken, i, row = 0, column = 0, n_columns = experts.shape[0]
+    cdef Py_ssize_t n_cells = above.shape[0] * n_columns
+    cdef double[BUFFER] logs
+    cdef double[BUFFER] values
+    cdef Py_ssize_t[BUFFER] places
     with nogil:
-        for row in range(above.shape[0]):
-            for column in range(experts.shape[0]):
-                expert = experts[column]
-                linear_predictor[row, expert] = predictor_columns[row, column]
-                above[row, expert] = log_softplus(predictor_columns[row, column] + below[row, expert])
-
-
-def exponentiate(const double[:, ::1] log_activation, const int[::1] experts, double[:, ::1] out):
-    """Write q of a level for some experts."""
-    cdef Py_ssize_t row, column, expert
-    with nogil:
-        for row in range(out.shape[0]):
-            for column in range(experts.shape[0]):
-                expert = experts[column]
-                out[row, expert] = exp(log_activation[row, expert])
+        for first from 0 <= first < n_cells by BUFFER:
+            n_taken = min(<Py_ssize_t> BUFFER, n_cells - first)
+            for i in range(n_taken):
+                places[i] = row * above.shape[1] + experts[column]
+                linear_predictor[row, experts[column]] = predictor_columns[row, column]
+                logs[i] = predictor_columns[row, column] + below[row, experts[column]]
+                column += 1
+                if column == n_columns:
+                    column = 0
+                    row += 1
+            log_softplus_of(n_taken, logs, values)
+            for i in range(n_taken):
+                (&log_above[0, 0])[places[i]] = logs[i]
+                (&above[0, 0])[places[i]] = values[i]
 
 
 cdef double log_positive(double rate) noexcept nogil:

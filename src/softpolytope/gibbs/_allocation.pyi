@@ -10,7 +10,7 @@ def collapsed(
     row_weights: FloatArray,
     log_weights: FloatArray,
     log_activations: FloatArray,
-    top_activation: FloatArray,
+    activations: FloatArray,
     counts: FloatArray,
     copies: FloatArray,
     scratch: FloatArray,

@@ -117,13 +117,13 @@ cdef double largest_of(const double* values, Py_ssize_t n_values) noexcept nogil
 
 def collapsed(
     object bit_generator, const unsigned char[::1] labels, const double[::1] row_weights,
-    const double[::1] log_weights, const double[:, :, ::1] log_activations, const double[:, ::1] top_activation,
+    const double[::1] log_weights, const double[:, :, ::1] log_activations, const double[:, :, ::1] activations,
     double[:, :, ::1] counts, double[::1] copies, double[::1] scratch,
 ):
     """Draw the counts of all levels given the parameters, every latent rate integrated out.
 
-    `log_activations` and `counts` are (levels, rows, experts), `top_activation` is q of the last level, `copies` the
-    number of copies each row stands for in this sweep; `scratch` has room for 2 * experts doubles.
+    `log_activations` and `counts` are (levels, rows, experts), `activations` is q of all levels but the first, `copies`
+    the number of copies each row stands for in this sweep; `scratch` has room for 2 * experts doubles.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, expert, level, top = counts.shape[0] - 1, n_experts = counts.shape[2]
@@ -142,7 +142,7 @@ def collapsed(
                 continue
             rate = 0.0
             for expert in range(n_experts):
-                shares[expert] = weights[expert] * top_activation[row, expert]
+                shares[expert] = weights[expert] * activations[activations.shape[0] - 1, row, expert]
                 rate += shares[expert]
             total = rate
             if rate < 1e-280:
@@ -164,7 +164,7 @@ def collapsed(
             for level in range(top - 1, -1, -1):
                 for expert in range(n_experts):
                     counts[level, row, expert] = draw_real_sum_log(
-                        bits, counts[level + 1, row, expert], exp(log_activations[level + 1, row, expert])
+                        bits, counts[level + 1, row, expert], activations[level, row, expert]
                     ) if counts[level + 1, row, expert] > 0.0 else 0.0
 
 

@@ -12,7 +12,7 @@ def draw_rates(
     weights: FloatArray,
     linear_predictor: FloatArray,
     log_activation: FloatArray,
-    log_above: FloatArray,
+    activation_above: FloatArray,
     experts: NDArray[np.intc],
     out: FloatArray,
     is_log: bool,

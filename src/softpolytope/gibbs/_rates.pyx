@@ -11,26 +11,25 @@ from softpolytope.distributions._bits cimport bits_of
 cdef double LARGEST_RATE = 1e100
 
 
-cdef inline double log_mean_scale(double predictor, double log_activation, double log_above) noexcept nogil:
+cdef inline double log_mean_scale(double predictor, double log_activation, double above) noexcept nogil:
     """-log(e^{-x'beta} + q), which is x'beta - q above, in the form that subtracts nothing large."""
     cdef double logit = predictor + log_activation
     if logit > 20.0:
         return -log_activation - exp(-logit)
-    return predictor - exp(log_above)
+    return predictor - above
 
 
 def draw_rates(
     object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
     const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation,
-    const double[:, ::1] log_above,
+    const double[:, ::1] activation_above,
     const int[::1] experts, double[:, ::1] out, bint is_log,
 ):
     """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
 
-    Arrays are (rows, experts).
-
-    `log_activation` is log q of the level itself, `log_above` that of the next. Below the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has
-    copies * weights.
+    Arrays are (rows, experts). `log_activation` is log q of the level itself, `activation_above` is q of the next. Below
+    the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has copies *
+    weights.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, column, expert
@@ -55,7 +54,7 @@ def draw_rates(
                         continue
                     shape += 1.0
                 log_scale += log_mean_scale(
-                    linear_predictor[row, expert], log_activation[row, expert], log_above[row, expert]
+                    linear_predictor[row, expert], log_activation[row, expert], activation_above[row, expert]
                 )
                 draw = random_standard_gamma(bits, shape)
                 out[row, expert] = log(draw) + log_scale if is_log else fmin(draw * exp(log_scale), LARGEST_RATE)

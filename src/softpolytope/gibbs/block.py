@@ -16,7 +16,6 @@ from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
 from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.names import Step, SweepName
 from softpolytope.model import _collapsed
-from softpolytope.model.collapsed import ValueAndGradient
 
 Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
@@ -45,6 +44,7 @@ class LatentBlock:
         self._pg_terms = pg_terms
         self._labels = rows.labels.astype(np.uint8)
         self._copies = rows.row_weights.copy()
+        self._is_scaled = bool((rows.column_scale != 1.0).any())
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
 
     # Parameters in, sums out.
@@ -57,7 +57,7 @@ class LatentBlock:
             self.counts = np.zeros((n_layers + 1, n_rows, n_experts))
         self._log_activations = np.zeros((n_layers + 1, n_rows, n_experts))
         self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
-        self._top_activation = np.empty((n_rows, n_experts))
+        self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
         self._latent_rates = np.empty((n_layers, n_rows, n_experts))
         self._scratch = np.empty(max(_gram.scratch_size(n_columns, n_experts), 3 * n_experts))
         self.update(np.arange(n_experts, dtype=np.intc), coefficients)
@@ -69,7 +69,7 @@ class LatentBlock:
 
     def activation_sums(self) -> FloatArray:
         """Q_k = sum_i copies q_ik."""
-        sums: FloatArray = self._copies @ self._top_activation
+        sums: FloatArray = self._copies @ self._activations[-1]
         return sums
 
     def level_counts(self) -> FloatArray:
@@ -80,7 +80,7 @@ class LatentBlock:
     def log_likelihood(self, log_weights: FloatArray) -> float:
         """Log likelihood of the block's labels."""
         value: float = _activation.log_likelihood(
-            self._top_activation, self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
+            self._activations[-1], self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
         )
         return value
 
@@ -94,7 +94,7 @@ class LatentBlock:
             self._rows.row_weights,
             log_weights,
             self._log_activations,
-            self._top_activation,
+            self._activations,
             self.counts,
             self._copies,
             self._scratch,
@@ -109,7 +109,7 @@ class LatentBlock:
             self._rows.row_weights,
             log_weights,
             self._log_activations[-1:],
-            self._top_activation,
+            self._activations[-1:],
             self.counts[-1:],
             self._copies,
             self._scratch,
@@ -158,58 +158,54 @@ class LatentBlock:
         """Take back the counts of this block, out of those of all."""
         self.counts = counts[self._index].copy()
 
-    # Candidates for empty experts.
-
-    def propose(self, coefficients: FloatArray) -> FloatArray:
-        """Q_k of candidates (candidates, layers, columns); the block itself does not change."""
-        candidate = LatentBlock(self._rows, self._index)
-        candidate._copies = self._copies
-        candidate.prepare(coefficients)
-        return candidate.activation_sums()
-
     # The collapsed likelihood as a function of the parameters.
 
     def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
         """Fix the rates of the experts that a gradient is not for."""
-        self._offset = self._top_activation[:, held] @ np.exp(log_weights[held])
+        self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
 
-    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
-        """Log likelihood and its gradient, as a function of experts other than those held."""
-        n_experts, n_layers, _ = coefficients.shape
-        predictor = np.empty((n_layers, self._rows.n_rows, n_experts))
-        for layer in range(n_layers):
-            predictor[layer] = self._predictor(coefficients[:, layer])
-        weight_slopes = np.zeros(n_experts)
-        value = _collapsed.value_and_slopes(
-            predictor,
-            log_weights,
-            self._labels,
-            self._rows.row_weights,
-            self._offset,
-            weight_slopes,
-            self._scratch,
-        )
-        slopes = np.empty_like(coefficients)
-        for layer in range(n_layers):
-            slopes[:, layer] = (self._rows.design.T @ predictor[layer]).T * self._rows.column_scale
-        return ValueAndGradient(value, slopes, weight_slopes)
+    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        """Log likelihood and its gradient in one flat array, as a function of experts other than those held.
+
+        The array is (value, by coefficients in their order, by log weights), so that sums and steps are one operation.
+        """
+        n_coefficients = coefficients.size
+        result = np.zeros(1 + n_coefficients + len(log_weights))
+        slopes = result[1 : 1 + n_coefficients].reshape(coefficients.shape)
+        rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
+        if self._is_scaled:
+            coefficients = coefficients * self._rows.column_scale
+        design = self._rows.design
+        if sparse.issparse(design):
+            columns_first = np.ascontiguousarray(coefficients.transpose(2, 0, 1))
+            sums = np.zeros_like(columns_first)
+            result[0] = _collapsed.add_likelihood_sparse(
+                design.data, design.indices, design.indptr, columns_first, *rows, sums, result[1 + n_coefficients :]
+            )
+            slopes[:] = sums.transpose(1, 2, 0)
+        else:
+            result[0] = _collapsed.add_likelihood_dense(
+                design, coefficients, *rows, slopes, result[1 + n_coefficients :]
+            )
+        if self._is_scaled:
+            slopes *= self._rows.column_scale
+        return result
 
     def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
-        """Linear predictor of a layer and log q of the level above it, for some experts."""
-        above = self._log_activations[layer + 1]
+        """Linear predictor of a layer, and log q and q of the level above it, for some experts."""
         _activation.advance(
             self._predictor(coefficients),
             experts,
             self._linear_predictor[layer],
             self._log_activations[layer],
-            above,
+            self._log_activations[layer + 1],
+            self._activations[layer],
         )
-        if layer + 1 == len(self._linear_predictor):
-            _activation.exponentiate(above, experts, self._top_activation)
 
     def _predictor(self, coefficients: FloatArray) -> FloatArray:
         """x'beta as (rows, experts), with the same bits in whatever company an expert is."""
-        columns = np.ascontiguousarray((coefficients * self._rows.column_scale).T)
+        scaled = coefficients * self._rows.column_scale if self._is_scaled else coefficients
+        columns = np.ascontiguousarray(scaled.T)
         out = np.empty((self._rows.n_rows, len(coefficients)))
         design = self._rows.design
         if sparse.issparse(design):
@@ -232,7 +228,7 @@ class LatentBlock:
             self._weights,
             self._linear_predictor[level],
             self._log_activations[level],
-            self._log_activations[level + 1],
+            self._activations[level],
             experts,
             self._latent_rates[level],
             level == 0,

@@ -61,14 +61,18 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
         empty = rng.choice(empty, MOST_REFRESHED, replace=False)
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
-    activations = sum(home.map("propose", coefficients))
+    # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
+    home.map("update", empty, coefficients)
+    activations = sum(home.map("activation_sums"))[empty]
     log_acceptance = -state.mass / state.n_experts * np.log1p(activations / state.concentration)
     is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
     chosen = empty[is_accepted]
     state.coefficients[chosen] = coefficients[is_accepted]
     state.precisions[chosen] = precisions[is_accepted]
     state.precision_rates[chosen] = rates[is_accepted]
-    home.map("update", chosen, state.coefficients[chosen])
-    activations = sum(home.map("activation_sums"))[empty]
+    if not is_accepted.all():
+        rejected = empty[~is_accepted]
+        home.map("update", rejected, state.coefficients[rejected])
+        activations = sum(home.map("activation_sums"))[empty]
     log_gammas = log_standard_gamma(state.mass / state.n_experts, rng, size=len(empty))
     state.log_weights[empty] = log_gammas - np.log(state.concentration + activations)

@@ -6,23 +6,23 @@ is reflected at the threshold, so that the way back would choose the same expert
 zero, and no expert is left out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs.state import GibbsState
-from softpolytope.model.collapsed import CollapsedPrior, ValueAndGradient, log_prior
+from softpolytope.model import _collapsed
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
 SMALLEST_WEIGHT = 0.01
 CHANCE_OF_ALL = 0.1
 TARGET_ACCEPTANCE = 0.8
-# Beyond these the likelihood cannot be computed, and the prior makes them impossible.
-LARGEST_LOG_WEIGHT = 500.0
-LARGEST_COEFFICIENT = 1e140
+LARGEST_LOSS = 1000.0  # of log density along a trajectory
 
 
 @dataclass(slots=True)
@@ -71,69 +71,66 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
     target = _Target(state, home, prior, moved, moves_weights=trajectory.moves_weights)
     step = np.exp(trajectory.log_step) * rng.uniform(0.8, 1.2)
     length = int(rng.integers(1, 2 * trajectory.n_steps))
-    coefficients, log_weights = state.coefficients[moved], state.log_weights[moved]
-    momenta = rng.standard_normal(coefficients.shape), rng.standard_normal(log_weights.shape)
+    position = np.concatenate([state.coefficients[moved].reshape(-1), state.log_weights[moved]])
+    log_weights = position[-target.n_experts :]
+    momentum = rng.standard_normal(len(position))
     if not trajectory.moves_weights:
-        momenta = momenta[0], np.zeros_like(log_weights)
+        momentum[-target.n_experts :] = 0.0
     uniform = rng.random()
 
-    slope = target(coefficients, log_weights)
-    energy = slope.value - _kinetic(momenta)
-    for _ in range(length):
-        momenta = _pushed(momenta, slope, 0.5 * step)
-        coefficients = coefficients + step * momenta[0]
-        log_weights, momenta = _reflected(log_weights + step * momenta[1], momenta, threshold)
-        if log_weights.max() > LARGEST_LOG_WEIGHT or np.abs(coefficients).max() > LARGEST_COEFFICIENT:
+    value, slope = target(position)
+    energy = value - 0.5 * momentum.dot(momentum)
+    momentum += 0.5 * step * slope
+    for left in range(length, 0, -1):
+        position += step * momentum
+        # What has crossed the threshold turns back, which keeps volume and can be reversed.
+        if log_weights.min() < threshold:
+            is_beyond = log_weights < threshold
+            log_weights[is_beyond] = 2.0 * threshold - log_weights[is_beyond]
+            momentum[-target.n_experts :][is_beyond] *= -1.0
+        value, slope = target(position)
+        # A trajectory that has left the ground, or what can be computed, is lost: its end would be rejected.
+        if not energy - value <= LARGEST_LOSS:
             return 0.0
-        slope = target(coefficients, log_weights)
-        momenta = _pushed(momenta, slope, 0.5 * step)
-        # A trajectory that has left the ground is lost: its end would be rejected.
-        if not energy - slope.value <= 1000.0:
-            return 0.0
-    gain = slope.value - _kinetic(momenta) - energy
+        momentum += (step if left > 1 else 0.5 * step) * slope
+    gain = value - 0.5 * momentum.dot(momentum) - energy
+    if not gain >= -LARGEST_LOSS:
+        return 0.0
     acceptance = float(np.exp(min(gain, 0.0)))
     if uniform < acceptance:
-        state.coefficients[moved] = coefficients
         state.log_weights[moved] = log_weights
-        home.map("update", np.flatnonzero(moved).astype(np.intc), coefficients)
+        state.coefficients[moved] = target.coefficients_of(position)
+        home.map("update", np.flatnonzero(moved).astype(np.intc), state.coefficients[moved])
     return acceptance
 
 
 class _Target:
-    """Collapsed log posterior of the experts moved, given the others."""
+    """Collapsed log posterior of the experts moved, given the others, as a function of one flat array."""
 
     def __init__(self, state: GibbsState, home: Home, prior: Prior, moved: BoolArray, *, moves_weights: bool) -> None:
         self._home = home
         self._moves_weights = moves_weights
-        # log_prior divides the mass by the number of experts it is given.
-        mass = state.mass * moved.sum() / state.n_experts
-        self._prior = CollapsedPrior(mass, state.concentration, prior.precision_shape, state.precision_rates[moved])
+        self.n_experts = int(moved.sum())
+        self._shape = (self.n_experts, *state.coefficients.shape[1:])
+        self._prior = (
+            state.precision_rates[moved],
+            prior.precision_shape,
+            state.mass / state.n_experts,
+            state.concentration,
+        )
 
-    def __call__(self, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
-        parts: list[ValueAndGradient] = self._home.map("gradient", coefficients, log_weights)
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        total = total + log_prior(self._prior, coefficients, log_weights)
-        return total if self._moves_weights else replace(total, log_weights=np.zeros_like(log_weights))
+    def coefficients_of(self, position: FloatArray) -> FloatArray:
+        """The part of a flat array that belongs to the coefficients, (experts, layers, columns)."""
+        return position[: -self.n_experts].reshape(self._shape)
 
-
-def _reflected(
-    log_weights: FloatArray, momenta: tuple[FloatArray, FloatArray], threshold: float
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Turn back what has crossed the threshold; this keeps volume and can be reversed."""
-    is_beyond = log_weights < threshold
-    if not is_beyond.any():
-        return log_weights, momenta
-    turned = np.where(is_beyond, 2.0 * threshold - log_weights, log_weights)
-    return turned, (momenta[0], np.where(is_beyond, -momenta[1], momenta[1]))
-
-
-def _kinetic(momenta: tuple[FloatArray, FloatArray]) -> float:
-    return 0.5 * float((momenta[0] ** 2).sum() + (momenta[1] ** 2).sum())
-
-
-def _pushed(
-    momenta: tuple[FloatArray, FloatArray], slope: ValueAndGradient, step: float
-) -> tuple[FloatArray, FloatArray]:
-    return momenta[0] + step * slope.coefficients, momenta[1] + step * slope.log_weights
+    def __call__(self, position: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient, which is zero where weights are held."""
+        coefficients, log_weights = self.coefficients_of(position), position[-self.n_experts :]
+        total: FloatArray = reduce(add, self._home.map("gradient", coefficients, log_weights))
+        slope = total[1:]
+        value = total[0] + _collapsed.add_prior(
+            coefficients, log_weights, *self._prior, self.coefficients_of(slope), slope[-self.n_experts :]
+        )
+        if not self._moves_weights:
+            slope[-self.n_experts :] = 0.0
+        return value, slope

@@ -3,12 +3,35 @@ from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
 
-def value_and_slopes(
-    predictor: FloatArray,
+def add_likelihood_dense(
+    design: FloatArray,
+    coefficients: FloatArray,
     log_weights: FloatArray,
     labels: NDArray[np.uint8],
     row_weights: FloatArray,
     offset: FloatArray,
+    slopes: FloatArray,
     weight_slopes: FloatArray,
-    scratch: FloatArray,
+) -> float: ...
+def add_likelihood_sparse(
+    data: FloatArray,
+    indices: NDArray[np.intc],
+    indptr: NDArray[np.intc],
+    coefficients: FloatArray,
+    log_weights: FloatArray,
+    labels: NDArray[np.uint8],
+    row_weights: FloatArray,
+    offset: FloatArray,
+    slopes: FloatArray,
+    weight_slopes: FloatArray,
+) -> float: ...
+def add_prior(
+    coefficients: FloatArray,
+    log_weights: FloatArray,
+    precision_rates: FloatArray,
+    precision_shape: float,
+    weight_shape: float,
+    concentration: float,
+    slopes: FloatArray,
+    weight_slopes: FloatArray,
 ) -> float: ...

@@ -1,102 +1,306 @@
-"""Forward and backward pass of the collapsed likelihood over a block of rows, all experts at once."""
+"""The collapsed log posterior and its gradient over a block of rows, all experts at once.
 
-from libc.math cimport INFINITY, exp, expm1, log, log1p
+Rows are taken in chunks. Within a chunk an array has one run of rows per expert and layer, so that all arithmetic goes
+along rows, whatever the number of experts. Rows with numbers beyond the reach of the plain formulas are few, and are
+done again one by one.
+"""
+
+from libc.math cimport INFINITY, exp, expm1, fmax, log, log1p
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+from scipy.linalg.cython_blas cimport dgemm
 
 from softpolytope.model._softplus cimport log_one_plus
+from softpolytope.model._vector_math cimport activate_with_slopes, log_positive_with_slopes
+
+cdef enum:
+    CHUNK = 128
+
+cdef double SMALLEST_PLAIN_RATE = 1e-280
 
 
-cdef inline double next_activation(double predictor, double activation, double log_activation, double* log_next,
-                                   double* slope) noexcept nogil:
-    """q' = log(1 + q e^x'beta); also log q' and its derivative by log q.
+cdef struct Rows:
+    # Dense rows have `values` alone; CSR rows have all three.
+    const double* values
+    const int* indices
+    const int* indptr
+    Py_ssize_t n_rows
+    int n_columns
 
-    Where q e^x'beta is an ordinary number, one exponential and one logarithm do; `log_next` is then left for the
-    caller, who needs it only where q' is not an ordinary number itself.
-    """
+
+cdef struct Experts:
+    int n_experts
+    int n_layers
+    double* coefficients  # (experts, layers, columns), for CSR rows (columns, experts, layers)
+    double* slopes  # of the value by the coefficients, in the same order
+    const double* log_weights
+    double* weight_slopes
+
+
+cdef struct Chunk:
+    # Each is made of runs of CHUNK rows.
+    double* predictor  # (experts, layers); becomes d log q' / d log q, then the slope of the value
+    double* activation  # (experts); q of the top, then the rate r q
+    double* rate
+    double* log_positive
+    double* pull  # of the value by the rate
+    double* is_plain
+    double* line  # (experts, layers): one row of the predictor
+
+
+cdef void predict(const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows, double* out,
+                  double* line) noexcept nogil:
+    """x'beta of a few rows."""
+    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, chunk = CHUNK, i
+    cdef double one = 1.0, zero = 0.0
+    cdef const double* coefficients
+    cdef Py_ssize_t row, entry
+    if rows.indptr == NULL:
+        dgemm(b"T", b"N", &n_rows, &n_lines, &n_columns, &one, <double*> rows.values + start * n_columns, &n_columns,
+              experts.coefficients, &n_columns, &zero, out, &chunk)
+        return
+    for row in range(n_rows):
+        memset(line, 0, n_lines * sizeof(double))
+        for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
+            coefficients = experts.coefficients + <Py_ssize_t> rows.indices[entry] * n_lines
+            for i in range(n_lines):
+                line[i] += rows.values[entry] * coefficients[i]
+        for i in range(n_lines):
+            out[<Py_ssize_t> i * CHUNK + row] = line[i]
+
+
+cdef void add_slopes(const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows, double* predictor,
+                     double* line) noexcept nogil:
+    """Add x times the slopes by x'beta of a few rows to those by the coefficients."""
+    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, chunk = CHUNK, i
+    cdef double one = 1.0
+    cdef double* slopes
+    cdef Py_ssize_t row, entry
+    if rows.indptr == NULL:
+        dgemm(b"N", b"N", &n_columns, &n_lines, &n_rows, &one, <double*> rows.values + start * n_columns, &n_columns,
+              predictor, &chunk, &one, experts.slopes, &n_columns)
+        return
+    for row in range(n_rows):
+        for i in range(n_lines):
+            line[i] = predictor[<Py_ssize_t> i * CHUNK + row]
+        for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
+            slopes = experts.slopes + <Py_ssize_t> rows.indices[entry] * n_lines
+            for i in range(n_lines):
+                slopes[i] += rows.values[entry] * line[i]
+
+
+cdef double next_activation(double predictor, double activation, double* log_activation,
+                            double* slope) noexcept nogil:
+    """q' = log(1 + q e^x'beta) and log q' for any numbers, and the derivative of log q' by log q."""
     cdef double odds, result, logit
-    if -500.0 < predictor < 500.0 and 1e-40 < activation < 1e40:
-        odds = activation * exp(predictor)
-        result = log_one_plus(odds)
-        slope[0] = odds / ((1.0 + odds) * result)
-        log_next[0] = 0.0
-        return result
-    if activation > 0.0 and activation < INFINITY and activation > 1e-290:
-        log_activation = log(activation)
-    logit = predictor + log_activation
+    if 1e-290 < activation < INFINITY:
+        log_activation[0] = log(activation)
+    logit = predictor + log_activation[0]
     if logit > 37.0:
-        log_next[0] = log(logit)
+        log_activation[0] = log(logit)
         slope[0] = 1.0 / logit
         return logit
     if logit < -37.0:
-        log_next[0] = logit
+        log_activation[0] = logit
         slope[0] = 1.0
         return exp(logit)
     odds = exp(logit)
     result = log_one_plus(odds)
     slope[0] = odds / ((1.0 + odds) * result)
-    log_next[0] = log(result)
+    log_activation[0] = log(result)
     return result
 
 
-def value_and_slopes(
-    double[:, :, ::1] predictor, const double[::1] log_weights, const unsigned char[::1] labels,
-    const double[::1] row_weights, const double[::1] offset, double[::1] weight_slopes, double[::1] scratch,
-):
-    """Log likelihood of a block, and its derivatives.
+cdef double repeat_row(const Rows* rows, const Experts* experts, Py_ssize_t start, Py_ssize_t row, double offset,
+                       bint label, const Chunk* chunk) noexcept nogil:
+    """Do one row of a chunk again in logarithms; returns its log likelihood."""
+    cdef double* predictor = chunk.predictor + row
+    cdef double* terms = chunk.activation + row
+    cdef int n_layers = experts.n_layers, expert, layer, place
+    cdef double activation, log_activation, log_term, largest = -INFINITY, rate = offset, shares = 0.0
+    predict(rows, experts, start + row, 1, predictor, chunk.line)
+    for expert in range(experts.n_experts):
+        activation = 1.0
+        log_activation = 0.0
+        for layer in range(n_layers):
+            place = (expert * n_layers + layer) * CHUNK
+            activation = next_activation(predictor[place], activation, &log_activation, &predictor[place])
+        log_term = experts.log_weights[expert] + log_activation
+        terms[expert * CHUNK] = log_term
+        largest = log_term if log_term > largest else largest
+        rate += exp(experts.log_weights[expert]) * activation
+    if label and rate <= SMALLEST_PLAIN_RATE:
+        # The rate has underflowed. Its terms' shares follow from logarithms, and log lambda pulls with full force.
+        for expert in range(experts.n_experts):
+            terms[expert * CHUNK] = exp(terms[expert * CHUNK] - largest)
+            shares += terms[expert * CHUNK]
+        chunk.pull[row] = 1.0 / shares
+        return largest + log(shares)
+    for expert in range(experts.n_experts):
+        terms[expert * CHUNK] = exp(terms[expert * CHUNK])
+    if not label:
+        chunk.pull[row] = -1.0
+        return -rate
+    chunk.pull[row] = 1.0 / expm1(rate) if rate < 700.0 else 0.0
+    return log(-expm1(-rate)) if rate < 0.7 else log1p(-exp(-rate))
 
-    `predictor` is x'beta as (layers, rows, experts), and is overwritten by the derivative of the value by each of its
-    entries; the derivatives by log r_k are added to `weight_slopes`. `offset` is a part of each row's rate that is held
-    fixed. `scratch` has room for 3 * experts doubles.
-    """
-    cdef Py_ssize_t row, expert, layer
-    cdef Py_ssize_t n_layers = predictor.shape[0], n_experts = predictor.shape[2]
-    cdef double* weights = &scratch[0]
-    cdef double* terms = weights + n_experts
-    cdef double* logs = terms + n_experts
-    cdef double value = 0.0, activation, log_activation, slope, rate, largest, pull, log_rate
-    for expert in range(n_experts):
-        weights[expert] = exp(log_weights[expert])
-    with nogil:
-        for row in range(predictor.shape[1]):
-            rate = offset[row]
-            for expert in range(n_experts):
-                activation = 1.0
-                log_activation = 0.0
-                for layer in range(n_layers):
-                    activation = next_activation(
-                        predictor[layer, row, expert], activation, log_activation, &log_activation, &slope
-                    )
-                    predictor[layer, row, expert] = slope
-                terms[expert] = weights[expert] * activation
-                logs[expert] = log_activation
-                rate += terms[expert]
-            # terms become the derivatives by log(r_k q_k).
-            if not labels[row]:
-                value -= row_weights[row] * rate
-                pull = -row_weights[row]
-            elif rate > 1e-280:
-                value += row_weights[row] * (log(-expm1(-rate)) if rate < 0.7 else log1p(-exp(-rate)))
-                pull = row_weights[row] / expm1(rate) if rate < 700.0 else 0.0
-            else:
-                # All terms have underflowed: their shares follow from the logarithms, and the log of the rate pulls
-                # with full force.
-                largest = -INFINITY
-                for expert in range(n_experts):
-                    if logs[expert] == 0.0 and terms[expert] > 0.0:
-                        logs[expert] = log(terms[expert])
-                    else:
-                        logs[expert] += log_weights[expert]
-                    largest = logs[expert] if logs[expert] > largest else largest
-                rate = 0.0
-                for expert in range(n_experts):
-                    terms[expert] = exp(logs[expert] - largest)
-                    rate += terms[expert]
-                log_rate = largest + log(rate)
-                value += row_weights[row] * log_rate
-                pull = row_weights[row] / rate
-            for expert in range(n_experts):
-                slope = pull * terms[expert]
-                weight_slopes[expert] += slope
-                for layer in range(n_layers - 1, -1, -1):
-                    slope *= predictor[layer, row, expert]
-                    predictor[layer, row, expert] = slope
+
+cdef double add_chunk(
+    const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows, const unsigned char* labels,
+    const double* row_weights, const double* offset, const Chunk* chunk,
+) noexcept nogil:
+    """Log likelihood of a chunk of rows; its slopes are added."""
+    cdef int n_layers = experts.n_layers, expert, layer
+    cdef Py_ssize_t row
+    cdef double* activation
+    cdef double* slope
+    cdef double weight, value = 0.0, total
+    predict(rows, experts, start, n_rows, chunk.predictor, chunk.line)
+    for row in range(n_rows):
+        chunk.rate[row] = offset[start + row]
+        chunk.is_plain[row] = 1.0
+    for expert in range(experts.n_experts):
+        activation = chunk.activation + expert * CHUNK
+        weight = exp(experts.log_weights[expert])
+        for row in range(n_rows):
+            activation[row] = 1.0
+        for layer in range(n_layers):
+            activate_with_slopes(
+                n_rows, chunk.predictor + (expert * n_layers + layer) * CHUNK, activation, chunk.is_plain
+            )
+        for row in range(n_rows):
+            activation[row] *= weight
+            chunk.rate[row] += activation[row]
+    log_positive_with_slopes(n_rows, chunk.rate, chunk.log_positive, chunk.pull)
+    for row in range(n_rows):
+        if chunk.is_plain[row] == 0.0 or not SMALLEST_PLAIN_RATE < chunk.rate[row] < INFINITY:
+            value += row_weights[start + row] * repeat_row(
+                rows, experts, start, row, offset[start + row], labels[start + row], chunk
+            )
+        elif labels[start + row]:
+            value += row_weights[start + row] * chunk.log_positive[row]
+        else:
+            value -= row_weights[start + row] * chunk.rate[row]
+            chunk.pull[row] = -1.0
+        chunk.pull[row] *= row_weights[start + row]
+    for expert in range(experts.n_experts):
+        activation = chunk.activation + expert * CHUNK
+        total = 0.0
+        for row in range(n_rows):
+            activation[row] *= chunk.pull[row]
+            total += activation[row]
+        experts.weight_slopes[expert] += total
+        for layer in range(n_layers - 1, -1, -1):
+            slope = chunk.predictor + (expert * n_layers + layer) * CHUNK
+            for row in range(n_rows):
+                activation[row] *= slope[row]
+                slope[row] = activation[row]
+    add_slopes(rows, experts, start, n_rows, chunk.predictor, chunk.line)
     return value
+
+
+cdef double add_rows(
+    const Rows* rows, const Experts* experts, const unsigned char* labels, const double* row_weights,
+    const double* offset,
+) noexcept nogil:
+    """Log likelihood of all rows; its slopes are added. Returns NaN where there is no memory."""
+    cdef Py_ssize_t n_lines = experts.n_experts * experts.n_layers, start
+    cdef double value = 0.0
+    cdef Chunk chunk
+    cdef double* memory = <double*> malloc(((n_lines + experts.n_experts + 4) * CHUNK + n_lines) * sizeof(double))
+    if memory == NULL:
+        return INFINITY - INFINITY
+    chunk.predictor = memory
+    chunk.activation = chunk.predictor + n_lines * CHUNK
+    chunk.rate = chunk.activation + experts.n_experts * CHUNK
+    chunk.log_positive = chunk.rate + CHUNK
+    chunk.pull = chunk.log_positive + CHUNK
+    chunk.is_plain = chunk.pull + CHUNK
+    chunk.line = chunk.is_plain + CHUNK
+    for start from 0 <= start < rows.n_rows by CHUNK:
+        value += add_chunk(
+            rows, experts, start, min(<Py_ssize_t> CHUNK, rows.n_rows - start), labels, row_weights, offset, &chunk
+        )
+    free(memory)
+    return value
+
+
+def add_likelihood_dense(
+    const double[:, ::1] design, double[:, :, ::1] coefficients, const double[::1] log_weights,
+    const unsigned char[::1] labels, const double[::1] row_weights, const double[::1] offset,
+    double[:, :, ::1] slopes, double[::1] weight_slopes,
+):
+    """Return the log likelihood of a block of rows, and add its derivatives.
+
+    Coefficients and their slopes are (experts, layers, columns); weight slopes are those by log r_k. `offset` is a part
+    of each row's rate that is held fixed.
+    """
+    cdef Rows rows
+    cdef Experts experts
+    cdef double value
+    if design.shape[0] == 0 or log_weights.shape[0] == 0:
+        raise ValueError("a gradient needs rows and experts.")
+    rows.values = &design[0, 0]
+    rows.indices = rows.indptr = NULL
+    rows.n_rows = design.shape[0]
+    rows.n_columns = design.shape[1]
+    experts.n_experts = coefficients.shape[0]
+    experts.n_layers = coefficients.shape[1]
+    experts.coefficients = &coefficients[0, 0, 0]
+    experts.slopes = &slopes[0, 0, 0]
+    experts.log_weights = &log_weights[0]
+    experts.weight_slopes = &weight_slopes[0]
+    with nogil:
+        value = add_rows(&rows, &experts, &labels[0], &row_weights[0], &offset[0])
+    return value
+
+
+def add_likelihood_sparse(
+    const double[::1] data, const int[::1] indices, const int[::1] indptr, double[:, :, ::1] coefficients,
+    const double[::1] log_weights, const unsigned char[::1] labels, const double[::1] row_weights,
+    const double[::1] offset, double[:, :, ::1] slopes, double[::1] weight_slopes,
+):
+    """The same for rows in CSR form; coefficients and their slopes are (columns, experts, layers)."""
+    cdef Rows rows
+    cdef Experts experts
+    cdef double value
+    if indptr.shape[0] < 2 or log_weights.shape[0] == 0:
+        raise ValueError("a gradient needs rows and experts.")
+    rows.values = &data[0] if data.shape[0] else NULL
+    rows.indices = &indices[0] if data.shape[0] else NULL
+    rows.indptr = &indptr[0]
+    rows.n_rows = indptr.shape[0] - 1
+    rows.n_columns = coefficients.shape[0]
+    experts.n_experts = coefficients.shape[1]
+    experts.n_layers = coefficients.shape[2]
+    experts.coefficients = &coefficients[0, 0, 0]
+    experts.slopes = &slopes[0, 0, 0]
+    experts.log_weights = &log_weights[0]
+    experts.weight_slopes = &weight_slopes[0]
+    with nogil:
+        value = add_rows(&rows, &experts, &labels[0], &row_weights[0], &offset[0])
+    return value
+
+
+def add_prior(
+    const double[:, :, ::1] coefficients, const double[::1] log_weights, const double[:, ::1] precision_rates,
+    double precision_shape, double weight_shape, double concentration,
+    double[:, :, ::1] slopes, double[::1] weight_slopes,
+):
+    """Return the log prior density up to a constant, and add its derivatives.
+
+    Coefficients have -(a + 1/2) log(2 b + beta^2), log weights `weight_shape` log r - concentration r.
+    """
+    cdef Py_ssize_t expert, layer, column
+    cdef double value = 0.0, logs = 0.0, power = precision_shape + 0.5, size, beta, weight
+    for expert in range(coefficients.shape[0]):
+        for layer in range(coefficients.shape[1]):
+            for column in range(coefficients.shape[2]):
+                beta = coefficients[expert, layer, column]
+                size = fmax(2.0 * precision_rates[expert, layer] + beta * beta, 1e-300)
+                logs += log(size)
+                slopes[expert, layer, column] -= 2.0 * power * beta / size
+        weight = exp(log_weights[expert])
+        value += weight_shape * log_weights[expert] - concentration * weight
+        weight_slopes[expert] += weight_shape - concentration * weight
+    return value - power * logs

@@ -1,0 +1,8 @@
+"""Vectorised elementary functions; the header says what they do."""
+
+cdef extern from "_vector_math.h" nogil:
+    double plain_exp(double x)
+    double plain_log(double x)
+    void activate_with_slopes(Py_ssize_t n, double* predictor, double* activation, double* is_plain)
+    void log_positive_with_slopes(Py_ssize_t n, const double* rate, double* log_positive, double* slope)
+    void log_softplus_of(Py_ssize_t n, double* z, double* activation)
