@@ -5,7 +5,7 @@ for; the others keep what they have.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class LatentBlock:
         self._pg_terms = pg_terms
         self._labels = rows.labels.astype(np.uint8)
         self._copies = rows.row_weights.copy()
+        self._is_sparse = sparse.issparse(rows.design)
         self._is_scaled = bool((rows.column_scale != 1.0).any())
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
 
@@ -175,8 +176,8 @@ class LatentBlock:
         rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
         if self._is_scaled:
             coefficients = coefficients * self._rows.column_scale
-        design = self._rows.design
-        if sparse.issparse(design):
+        design: Any = self._rows.design
+        if self._is_sparse:
             columns_first = np.ascontiguousarray(coefficients.transpose(2, 0, 1))
             sums = np.zeros_like(columns_first)
             result[0] = _collapsed.add_likelihood_sparse(
@@ -207,8 +208,8 @@ class LatentBlock:
         scaled = coefficients * self._rows.column_scale if self._is_scaled else coefficients
         columns = np.ascontiguousarray(scaled.T)
         out = np.empty((self._rows.n_rows, len(coefficients)))
-        design = self._rows.design
-        if sparse.issparse(design):
+        design: Any = self._rows.design
+        if self._is_sparse:
             _activation.predict_sparse(design.data, design.indices, design.indptr, columns, out)
         else:
             _activation.predict_dense(design, columns, out)
@@ -261,9 +262,9 @@ class LatentBlock:
             slopes,
             self._pg_terms,
         )
-        design = self._rows.design
+        design: Any = self._rows.design
         gram = np.zeros((len(experts), self._rows.n_columns, self._rows.n_columns))
-        if sparse.issparse(design):
+        if self._is_sparse:
             _gram.add_sparse(design.data, design.indices, design.indptr, pg_weights, gram)
         else:
             _gram.add_dense(design, pg_weights, gram, self._scratch)

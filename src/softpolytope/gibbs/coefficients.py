@@ -4,8 +4,9 @@ import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import FloatArray
-from softpolytope.distributions import _gaussian, log_standard_gamma
+from softpolytope.distributions import _gaussian
 from softpolytope.gibbs.block import Experts, LayerSums
+from softpolytope.gibbs.process import draw_log_weights
 from softpolytope.gibbs.state import GibbsState, draw_prior_coefficients
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
@@ -58,7 +59,7 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
     if len(empty) == 0:
         return
     if len(empty) > MOST_REFRESHED:
-        empty = rng.choice(empty, MOST_REFRESHED, replace=False)
+        empty = rng.permutation(empty)[:MOST_REFRESHED]
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
     # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
@@ -74,5 +75,5 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
         rejected = empty[~is_accepted]
         home.map("update", rejected, state.coefficients[rejected])
         activations = sum(home.map("activation_sums"))[empty]
-    log_gammas = log_standard_gamma(state.mass / state.n_experts, rng, size=len(empty))
-    state.log_weights[empty] = log_gammas - np.log(state.concentration + activations)
+    shape = np.full(len(empty), state.mass / state.n_experts)
+    state.log_weights[empty] = draw_log_weights(shape, state.concentration + activations, rng)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.gibbs import _leapfrog
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model import _collapsed
 from softpolytope.model.prior import Prior
@@ -69,49 +70,47 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
         return 1.0
     home.map("hold", ~moved, state.log_weights)
     target = _Target(state, home, prior, moved, moves_weights=trajectory.moves_weights)
-    step = np.exp(trajectory.log_step) * rng.uniform(0.8, 1.2)
+    step = float(np.exp(trajectory.log_step) * rng.uniform(0.8, 1.2))
     length = int(rng.integers(1, 2 * trajectory.n_steps))
-    position = np.concatenate([state.coefficients[moved].reshape(-1), state.log_weights[moved]])
-    log_weights = position[-target.n_experts :]
-    momentum = rng.standard_normal(len(position))
+    momentum = rng.standard_normal(len(target.position))
     if not trajectory.moves_weights:
         momentum[-target.n_experts :] = 0.0
     uniform = rng.random()
 
-    value, slope = target(position)
+    value, slope = target.value_and_slope()
     energy = value - 0.5 * momentum.dot(momentum)
-    momentum += 0.5 * step * slope
-    for left in range(length, 0, -1):
-        position += step * momentum
-        # What has crossed the threshold turns back, which keeps volume and can be reversed.
-        if log_weights.min() < threshold:
-            is_beyond = log_weights < threshold
-            log_weights[is_beyond] = 2.0 * threshold - log_weights[is_beyond]
-            momentum[-target.n_experts :][is_beyond] *= -1.0
-        value, slope = target(position)
+    for number in range(length):
+        kick = 0.5 * step if number == 0 else step
+        _leapfrog.kick_and_drift(target.position, momentum, slope, kick, step, target.n_experts, threshold)
+        value, slope = target.value_and_slope()
         # A trajectory that has left the ground, or what can be computed, is lost: its end would be rejected.
         if not energy - value <= LARGEST_LOSS:
             return 0.0
-        momentum += (step if left > 1 else 0.5 * step) * slope
+    momentum += 0.5 * step * slope
     gain = value - 0.5 * momentum.dot(momentum) - energy
     if not gain >= -LARGEST_LOSS:
         return 0.0
     acceptance = float(np.exp(min(gain, 0.0)))
     if uniform < acceptance:
-        state.log_weights[moved] = log_weights
-        state.coefficients[moved] = target.coefficients_of(position)
-        home.map("update", np.flatnonzero(moved).astype(np.intc), state.coefficients[moved])
+        state.log_weights[moved] = target.log_weights
+        state.coefficients[moved] = target.coefficients
+        home.map("update", np.flatnonzero(moved).astype(np.intc), target.coefficients)
     return acceptance
 
 
 class _Target:
-    """Collapsed log posterior of the experts moved, given the others, as a function of one flat array."""
+    """Collapsed log posterior of the experts moved, given the others, at a position that is one flat array."""
 
     def __init__(self, state: GibbsState, home: Home, prior: Prior, moved: BoolArray, *, moves_weights: bool) -> None:
         self._home = home
         self._moves_weights = moves_weights
         self.n_experts = int(moved.sum())
+        self.position = np.concatenate([state.coefficients[moved].reshape(-1), state.log_weights[moved]])
         self._shape = (self.n_experts, *state.coefficients.shape[1:])
+        self._n_coefficients = len(self.position) - self.n_experts
+        # Views of the position, which the trajectory changes in place.
+        self.coefficients = self.position[: self._n_coefficients].reshape(self._shape)
+        self.log_weights = self.position[self._n_coefficients :]
         self._prior = (
             state.precision_rates[moved],
             prior.precision_shape,
@@ -119,18 +118,18 @@ class _Target:
             state.concentration,
         )
 
-    def coefficients_of(self, position: FloatArray) -> FloatArray:
-        """The part of a flat array that belongs to the coefficients, (experts, layers, columns)."""
-        return position[: -self.n_experts].reshape(self._shape)
-
-    def __call__(self, position: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_slope(self) -> tuple[float, FloatArray]:
         """Value and gradient, which is zero where weights are held."""
-        coefficients, log_weights = self.coefficients_of(position), position[-self.n_experts :]
-        total: FloatArray = reduce(add, self._home.map("gradient", coefficients, log_weights))
+        total: FloatArray = reduce(add, self._home.map("gradient", self.coefficients, self.log_weights))
         slope = total[1:]
-        value = total[0] + _collapsed.add_prior(
-            coefficients, log_weights, *self._prior, self.coefficients_of(slope), slope[-self.n_experts :]
+        weight_slope = slope[self._n_coefficients :]
+        value = float(total[0]) + _collapsed.add_prior(
+            self.coefficients,
+            self.log_weights,
+            *self._prior,
+            slope[: self._n_coefficients].reshape(self._shape),
+            weight_slope,
         )
         if not self._moves_weights:
-            slope[-self.n_experts :] = 0.0
+            weight_slope[:] = 0.0
         return value, slope

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import FloatArray
-from softpolytope.distributions import log_standard_gamma
+from softpolytope.distributions import _gamma
 from softpolytope.gibbs import _augment
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model.prior import Prior
@@ -59,4 +59,11 @@ def resample_mass(state: GibbsState, prior: Prior, top: TopSums, rng: Generator)
 def resample_expert_weights(state: GibbsState, top: TopSums, rng: Generator) -> None:
     """Draw r_k | - ~ Gamma(gamma_0 / K + l_k, rate c_0 + Q_k), as logarithms."""
     shape = state.mass / state.n_experts + top.counts
-    state.log_weights = log_standard_gamma(shape, rng) - np.log(state.concentration + top.activations)
+    state.log_weights = draw_log_weights(shape, state.concentration + top.activations, rng)
+
+
+def draw_log_weights(shape: FloatArray, rate: FloatArray, rng: Generator) -> FloatArray:
+    """log r for r ~ Gamma(shape, rate)."""
+    draws = np.empty(len(shape))
+    _gamma.fill(rng.bit_generator, shape, draws)
+    return draws - np.log(rate)

@@ -11,6 +11,9 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions import log_standard_gamma
 from softpolytope.model.prior import Prior
 
+# The paper's prior is so wide that nearly all its draws of a precision are below any double; coefficients end near 1e100.
+SMALLEST_PRECISION = 1e-200
+
 
 class InvalidStateError(RuntimeError):
     """A state breaks one of its invariants."""
@@ -69,7 +72,7 @@ def draw_prior_coefficients(
         rates = rng.standard_exponential(shape[:2])
     else:
         rates = np.full(shape[:2], float(prior.precision_rate))
-    precisions = rng.standard_gamma(prior.precision_shape, shape) / rates[..., None]
+    precisions = np.maximum(rng.standard_gamma(prior.precision_shape, shape) / rates[..., None], SMALLEST_PRECISION)
     return rng.standard_normal(shape) / np.sqrt(precisions), precisions, rates
 
 

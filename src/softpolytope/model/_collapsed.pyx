@@ -199,17 +199,10 @@ cdef double add_chunk(
     return value
 
 
-cdef double add_rows(
-    const Rows* rows, const Experts* experts, const unsigned char* labels, const double* row_weights,
-    const double* offset,
-) noexcept nogil:
-    """Log likelihood of all rows; its slopes are added. Returns NaN where there is no memory."""
-    cdef Py_ssize_t n_lines = experts.n_experts * experts.n_layers, start
-    cdef double value = 0.0
-    cdef Chunk chunk
+cdef bint open_chunk(const Experts* experts, Chunk* chunk) noexcept nogil:
+    """Memory for a chunk, to be freed as `predictor`; returns whether there is any."""
+    cdef Py_ssize_t n_lines = experts.n_experts * experts.n_layers
     cdef double* memory = <double*> malloc(((n_lines + experts.n_experts + 4) * CHUNK + n_lines) * sizeof(double))
-    if memory == NULL:
-        return INFINITY - INFINITY
     chunk.predictor = memory
     chunk.activation = chunk.predictor + n_lines * CHUNK
     chunk.rate = chunk.activation + experts.n_experts * CHUNK
@@ -217,11 +210,24 @@ cdef double add_rows(
     chunk.pull = chunk.log_positive + CHUNK
     chunk.is_plain = chunk.pull + CHUNK
     chunk.line = chunk.is_plain + CHUNK
+    return memory != NULL
+
+
+cdef double add_rows(
+    const Rows* rows, const Experts* experts, const unsigned char* labels, const double* row_weights,
+    const double* offset,
+) noexcept nogil:
+    """Log likelihood of all rows; its slopes are added. Returns NaN where there is no memory."""
+    cdef Py_ssize_t start
+    cdef double value = 0.0
+    cdef Chunk chunk
+    if not open_chunk(experts, &chunk):
+        return INFINITY - INFINITY
     for start from 0 <= start < rows.n_rows by CHUNK:
         value += add_chunk(
             rows, experts, start, min(<Py_ssize_t> CHUNK, rows.n_rows - start), labels, row_weights, offset, &chunk
         )
-    free(memory)
+    free(chunk.predictor)
     return value
 
 
