@@ -7,85 +7,84 @@ from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_uniform
 
 from softpolytope.distributions._bits cimport bits_of
-from softpolytope.distributions._counts cimport draw_binomial
+from softpolytope.distributions._counts cimport draw_binomial, draw_real_binomial
 
 
-cdef void seat_one(
-    bitgen_t* bits, const double* weights, double total, Py_ssize_t n_experts,
-    int64_t* out, Py_ssize_t out_stride,
-) noexcept nogil:
-    """Give one count to an expert drawn in proportion to the weights."""
+cdef Py_ssize_t choose_one(bitgen_t* bits, const double* shares, double total, Py_ssize_t n_experts) noexcept nogil:
+    """An expert drawn in proportion to the shares."""
     cdef double left = total * random_standard_uniform(bits)
     cdef Py_ssize_t k, last = 0
     for k in range(n_experts):
-        if weights[k] > 0.0:
+        if shares[k] > 0.0:
             last = k
-            left -= weights[k]
+            left -= shares[k]
             if left < 0.0:
                 break
-    out[last * out_stride] += 1
+    return last
 
 
-cdef int split_count(
-    bitgen_t* bits, int64_t count, const double* log_rates, Py_ssize_t stride, Py_ssize_t n_experts,
-    double* weights, int64_t* out, Py_ssize_t out_stride,
+cdef void split_count(
+    bitgen_t* bits, count_t count, const double* shares, Py_ssize_t n_experts, double* tails, count_t* out,
 ) noexcept nogil:
-    """Multinomial(count, softmax(log_rates)); returns -1 if no rate is above zero.
-
-    The rates enter by their differences only, so they may all lie far below the smallest double.
-    `weights` is scratch for 2 * n_experts doubles.
-    """
-    cdef double largest = -INFINITY, total = 0.0
-    cdef double* tails = weights + n_experts
+    """Multinomial split in proportion to `shares`, of which one must be positive; `tails` is scratch for n_experts."""
+    cdef count_t left = count, given
+    cdef double probability
     cdef Py_ssize_t k
-    cdef int64_t left = count, given
     for k in range(n_experts):
-        out[k * out_stride] = 0
-        if log_rates[k * stride] > largest:
-            largest = log_rates[k * stride]
-    if count == 0:
-        return 0
-    if largest == -INFINITY:
-        return -1
-    for k in range(n_experts):
-        weights[k] = exp(log_rates[k * stride] - largest)
-        total += weights[k]
+        out[k] = 0
+    if count <= 0:
+        return
+    tails[n_experts - 1] = shares[n_experts - 1]
+    for k in range(n_experts - 2, -1, -1):
+        tails[k] = shares[k] + tails[k + 1]
     # One search costs a uniform and about n_experts additions; a binomial costs about ten of them.
     if count <= 4:
-        for given in range(count):
-            seat_one(bits, weights, total, n_experts, out, out_stride)
-        return 0
-    for k in range(n_experts - 1, -1, -1):
-        tails[k] = weights[k] + (tails[k + 1] if k + 1 < n_experts else 0.0)
+        while left > 0:
+            out[choose_one(bits, shares, tails[0], n_experts)] += 1
+            left -= 1
+        return
     for k in range(n_experts):
         if k == n_experts - 1 or tails[k + 1] == 0.0:
-            out[k * out_stride] = left
-            return 0
+            out[k] = left
+            return
         # The smaller share is drawn, because only its probability is free of rounding.
-        if weights[k] <= tails[k + 1]:
-            given = draw_binomial(bits, left, weights[k] / tails[k])
+        probability = (shares[k] if shares[k] <= tails[k + 1] else tails[k + 1]) / tails[k]
+        if count_t is double:
+            given = draw_real_binomial(bits, left, probability)
         else:
-            given = left - draw_binomial(bits, left, tails[k + 1] / tails[k])
-        out[k * out_stride] = given
+            given = draw_binomial(bits, left, probability)
+        if shares[k] > tails[k + 1]:
+            given = left - given
+        out[k] = given
         left -= given
-        if left == 0:
-            return 0
-    return 0
+        if left <= 0:
+            return
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[:, ::1] log_rates, int64_t[:, ::1] out):
-    """Write one split per row; returns the first row without a positive rate, or -1."""
+    """Write one split per row; returns the first row without a positive rate, or -1.
+
+    The rates enter by their differences only, so they may all lie far below the smallest double.
+    """
     cdef bitgen_t* bits = bits_of(bit_generator)
-    cdef Py_ssize_t i, n_experts = log_rates.shape[1], failed = -1
-    cdef double* weights = <double*> malloc((2 * n_experts + 1) * sizeof(double))
-    if weights == NULL:
+    cdef Py_ssize_t i, k, n_experts = log_rates.shape[1], failed = -1
+    cdef double largest
+    cdef double* shares = <double*> malloc((2 * n_experts + 1) * sizeof(double))
+    if shares == NULL:
         raise MemoryError
     try:
         with bit_generator.lock, nogil:
             for i in range(count.shape[0]):
-                if split_count(bits, count[i], &log_rates[i, 0], 1, n_experts, weights, &out[i, 0], 1):
+                largest = -INFINITY
+                for k in range(n_experts):
+                    largest = log_rates[i, k] if log_rates[i, k] > largest else largest
+                if largest == -INFINITY and count[i] > 0:
                     failed = i
                     break
+                for k in range(n_experts):
+                    shares[k] = exp(log_rates[i, k] - largest) if largest > -INFINITY else 0.0
+                if n_experts > 0:
+                    split_count[int64_t](bits, count[i], shares, n_experts, shares + n_experts, &out[i, 0])
     finally:
-        free(weights)
+        free(shares)
     return failed

@@ -12,11 +12,11 @@ from numpy.random.c_distributions cimport (
     random_beta,
     random_standard_exponential,
     random_standard_gamma,
-    random_standard_uniform,
 )
 
 from softpolytope.distributions._bits cimport bits_of
 from softpolytope.distributions._counts cimport draw_real_binomial, draw_real_poisson
+from softpolytope.distributions._multinomial cimport split_count
 from softpolytope.distributions._sum_log cimport draw_real_sum_log
 from softpolytope.distributions._truncated_poisson cimport draw_truncated_poisson
 
@@ -71,41 +71,6 @@ cdef double draw_fraction(bitgen_t* bits, double rate, double fraction, double* 
     return draw_positive_count(bits, rate) + draw_real_poisson(bits, (last - first) * rate)
 
 
-cdef void split_real_count(
-    bitgen_t* bits, double count, double* shares, double total, Py_ssize_t n_experts, double* out
-) noexcept nogil:
-    """Multinomial split in proportion to `shares`, which sum to `total`; `shares` is used up."""
-    cdef Py_ssize_t expert, last = 0
-    cdef double left, given, target
-    for expert in range(n_experts):
-        out[expert] = 0.0
-    if count <= 4.0:
-        left = count
-        while left > 0.0:
-            target = total * random_standard_uniform(bits)
-            for expert in range(n_experts):
-                if shares[expert] > 0.0:
-                    last = expert
-                    target -= shares[expert]
-                    if target < 0.0:
-                        break
-            out[last] += 1.0
-            left -= 1.0
-        return
-    for expert in range(n_experts - 2, -1, -1):  # sums from the end: never below the share itself
-        shares[expert] += shares[expert + 1]
-    left = count
-    for expert in range(n_experts):
-        if expert == n_experts - 1 or shares[expert + 1] == 0.0:
-            out[expert] = left
-            return
-        given = left - draw_real_binomial(bits, left, shares[expert + 1] / shares[expert])
-        out[expert] = given
-        left -= given
-        if left <= 0.0:
-            return
-
-
 cdef double largest_of(const double* values, Py_ssize_t n_values) noexcept nogil:
     cdef double largest = -INFINITY
     cdef Py_ssize_t i
@@ -123,13 +88,14 @@ def collapsed(
     """Draw the counts of all levels given the parameters, every latent rate integrated out.
 
     `log_activations` and `counts` are (levels, rows, experts), `activations` is q of all levels but the first, `copies`
-    the number of copies each row stands for in this sweep; `scratch` has room for 2 * experts doubles.
+    the number of copies each row stands for in this sweep; `scratch` has room for 3 * experts doubles.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, expert, level, top = counts.shape[0] - 1, n_experts = counts.shape[2]
     cdef double* shares = &scratch[0]
     cdef double* weights = shares + n_experts
-    cdef double rate, largest, whole, extra, total, count
+    cdef double* tails = weights + n_experts
+    cdef double rate, largest, whole, extra, count
     for expert in range(n_experts):
         weights[expert] = exp(log_weights[expert])
     with bit_generator.lock, nogil:
@@ -144,23 +110,20 @@ def collapsed(
             for expert in range(n_experts):
                 shares[expert] = weights[expert] * activations[activations.shape[0] - 1, row, expert]
                 rate += shares[expert]
-            total = rate
             if rate < 1e-280:
                 # Underflow: the split still follows the log rates.
                 largest = -INFINITY
                 for expert in range(n_experts):
                     extra = log_weights[expert] + log_activations[top, row, expert]
                     largest = extra if extra > largest else largest
-                total = 0.0
                 for expert in range(n_experts):
                     shares[expert] = exp(log_weights[expert] + log_activations[top, row, expert] - largest)
-                    total += shares[expert]
             whole = floor(row_weights[row])
             count = draw_positive_counts(bits, rate, whole) if whole > 0.0 else 0.0
             if row_weights[row] > whole:
                 count += draw_fraction(bits, rate, row_weights[row] - whole, &extra)
                 copies[row] = whole + extra
-            split_real_count(bits, count, shares, total, n_experts, &counts[top, row, 0])
+            split_count[double](bits, count, shares, n_experts, tails, &counts[top, row, 0])
             for level in range(top - 1, -1, -1):
                 for expert in range(n_experts):
                     counts[level, row, expert] = draw_real_sum_log(
@@ -176,11 +139,12 @@ def given_rates(
 
     A positive row has an expert with counts at every level, whose log rate is finite; only in the first sweep, from
     counts of zero, all rates of a row may have underflowed, and then one count follows the log rates `fallback`.
-    `scratch` has room for `experts` doubles.
+    `scratch` has room for 2 * experts doubles.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, expert, n_experts = counts.shape[1]
     cdef double* shares = &scratch[0]
+    cdef double* tails = shares + n_experts
     cdef const double* logs
     cdef double largest, total, rate
     with bit_generator.lock, nogil:
@@ -199,4 +163,4 @@ def given_rates(
                 shares[expert] = exp(logs[expert] - largest)
                 total += shares[expert]
             rate = total * exp(largest)
-            split_real_count(bits, draw_positive_count(bits, rate), shares, total, n_experts, &counts[row, 0])
+            split_count[double](bits, draw_positive_count(bits, rate), shares, n_experts, tails, &counts[row, 0])

@@ -11,7 +11,7 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions import log_standard_gamma
 from softpolytope.model.prior import Prior
 
-# The paper's prior is so wide that nearly all its draws of a precision are below any double; coefficients end near 1e100.
+# The paper's prior is so wide that nearly all its draws of a precision underflow; coefficients end near 1e100.
 SMALLEST_PRECISION = 1e-200
 
 

@@ -11,7 +11,13 @@ from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
 
 from softpolytope.model._softplus cimport log_one_plus
-from softpolytope.model._vector_math cimport activate_with_slopes, log_positive_with_slopes
+from softpolytope.model._vector_math cimport (
+    activate_with_slopes,
+    log_positive_with_slopes,
+    log_softplus_of,
+    plain_exp,
+    plain_log,
+)
 
 cdef enum:
     CHUNK = 128
@@ -310,3 +316,27 @@ def add_prior(
         value += weight_shape * log_weights[expert] - concentration * weight
         weight_slopes[expert] += weight_shape - concentration * weight
     return value - power * logs
+
+
+def fill_exp(const double[::1] x, double[::1] out):
+    """Write e^x of numbers from -700 to 700."""
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        out[i] = plain_exp(x[i])
+
+
+def fill_log(const double[::1] x, double[::1] out):
+    """Write log x of normal numbers above 0."""
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        out[i] = plain_log(x[i])
+
+
+def fill_log_positive(const double[::1] rate, double[::1] out, double[::1] slope):
+    """Write log(1 - e^-rate) and 1 / (e^rate - 1) of rates above 1e-290."""
+    log_positive_with_slopes(rate.shape[0], &rate[0], &out[0], &slope[0])
+
+
+def fill_log_softplus(double[::1] z, double[::1] activation):
+    """Replace z by log log(1 + e^z), and write log(1 + e^z)."""
+    log_softplus_of(z.shape[0], &z[0], &activation[0])

@@ -1,0 +1,11 @@
+from softpolytope._typing import FloatArray
+
+def kick_and_drift(
+    position: FloatArray,
+    momentum: FloatArray,
+    slope: FloatArray,
+    kick: float,
+    step: float,
+    n_weights: int,
+    threshold: float,
+) -> None: ...
