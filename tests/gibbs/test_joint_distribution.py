@@ -11,6 +11,7 @@ from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 
 from softpolytope.gibbs import block, coefficients, hamiltonian, process, sweep
 from softpolytope.gibbs.names import Step
+from softpolytope.model.softplus import log_softplus
 
 N_REPLICATES = 1200
 
@@ -98,6 +99,22 @@ def stale_activations(patch):
     patch.setattr(sweep, "sweep_coefficients", repaired)
 
 
+def tau_held(patch):
+    """The state is theta q, not theta: new activations below rescale the latent rates (wrong from three layers on)."""
+    original = block.LatentBlock.advance
+
+    def wrong(self, name, layer, coefficients, experts, scan):
+        above = layer + 2
+        if scan == "paper" and above < len(self._latent_rates):
+            # What q two levels up becomes is known from the new activations between, before its own layer is drawn.
+            self._advance(experts, layer, coefficients)
+            logits = self._linear_predictor[layer + 1] + self._log_activations[layer + 1]
+            self._latent_rates[above] *= np.exp(self._log_activations[above] - log_softplus(logits))
+        return original(self, name, layer, coefficients, experts, scan)
+
+    patch.setattr(block.LatentBlock, "advance", wrong)
+
+
 def stale_top_counts(patch):
     """The counts of the top level are not drawn again (the paper's scan)."""
     original = block._augment.draw_table_counts
@@ -167,6 +184,7 @@ BUGS = [
     (precisions_as_printed, Case(2, 1, "paper"), 1000),
     (rates_upwards, Case(2, 3, "paper", n_sweeps=8), 4000),
     (stale_activations, Case(1, 2, "paper", n_sweeps=8), 4000),
+    (tau_held, Case(1, 3, "paper", n_sweeps=8), 4000),
     (stale_top_counts, Case(2, 2, "paper", n_sweeps=8), 3000),
     (no_acceptance_of_refresh, Case(2, 1, "collapsed+refresh", n_sweeps=6), 6000),
     (counts_after_hamiltonian, Case(2, 2, "paper+hamiltonian", n_sweeps=3), 4000),

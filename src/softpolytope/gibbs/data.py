@@ -83,8 +83,8 @@ class TrainingData:
         return replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=weights)
 
     def blocks(self) -> Iterator["TrainingData"]:
-        """Cut the rows into blocks."""
-        for start in range(0, self.n_rows, self.block_rows):
+        """Cut the rows into blocks; no rows make one block."""
+        for start in range(0, max(self.n_rows, 1), self.block_rows):
             rows = slice(start, start + self.block_rows)
             yield replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows])
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -29,6 +29,15 @@ class Moves:
     pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
     fit_weights: bool = True  # False holds the weights where they start: with K = T = r = 1, logistic regression
 
+    @classmethod
+    def of(cls, scan: Literal["auto", "paper", "collapsed"]) -> Self:
+        """The moves of a scan by its name; "auto" is the one that mixes best (docs/sampler.md), the collapsed one."""
+        if scan == "paper":
+            return cls("paper", hamiltonian_steps=0, refresh=False)
+        if scan in ("auto", "collapsed"):
+            return cls()
+        raise ValueError(f'scan must be "auto", "paper" or "collapsed"; got {scan!r}.')
+
 
 def sweep(
     state: GibbsState, home: Home, prior: Prior, name: SweepName, moves: Moves, step_size: StepSize
@@ -43,7 +52,11 @@ def sweep(
         rng = name.generator(Step.HAMILTONIAN)
         trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
         acceptance = move_by_hamiltonian(state, home, prior, trajectory, rng)
-    resample_precisions(state, prior, name.generator(Step.PRECISIONS))
+    # The paper's sweep ends with the precisions: its first one uses those of the start. A Hamiltonian move, which
+    # integrates them out, needs them drawn before anything conditions on them.
+    precisions_come_last = moves.scan == "paper" and not moves.hamiltonian_steps
+    if not precisions_come_last:
+        resample_precisions(state, prior, name.generator(Step.PRECISIONS))
     if moves.scan == "paper":
         if moves.hamiltonian_steps:
             # The move integrated the counts out; they must be drawn anew before latent rates condition on them.
@@ -64,6 +77,8 @@ def sweep(
     top = TopSums(counts[-1], _total(home.map("activation_sums")))
     if moves.fit_weights:
         resample_process(state, prior, top, name.generator(Step.PROCESS))
+    if precisions_come_last:
+        resample_precisions(state, prior, name.generator(Step.PRECISIONS))
     return counts, acceptance
 
 

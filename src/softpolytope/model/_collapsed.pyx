@@ -251,7 +251,7 @@ def add_likelihood_dense(
     cdef Experts experts
     cdef double value
     if design.shape[0] == 0 or log_weights.shape[0] == 0:
-        raise ValueError("a gradient needs rows and experts.")
+        return 0.0
     rows.values = &design[0, 0]
     rows.indices = rows.indptr = NULL
     rows.n_rows = design.shape[0]
@@ -277,7 +277,7 @@ def add_likelihood_sparse(
     cdef Experts experts
     cdef double value
     if indptr.shape[0] < 2 or log_weights.shape[0] == 0:
-        raise ValueError("a gradient needs rows and experts.")
+        return 0.0
     rows.values = &data[0] if data.shape[0] else NULL
     rows.indices = &indices[0] if data.shape[0] else NULL
     rows.indptr = &indptr[0]

@@ -1,0 +1,1 @@
+"""Looking at a fitted model: diagnostics of chains."""

@@ -1,0 +1,73 @@
+"""R-hat, effective sizes and what they say."""
+
+import numpy as np
+import pytest
+
+from softpolytope.inspection.diagnostics import FEWEST_DRAWS, bulk_ess, diagnose, in_words, r_hat, tail_ess
+
+
+def autoregression(rng, correlation, n_chains=4, n_draws=20_000):
+    """Stationary chains with a known autocorrelation."""
+    draws = rng.normal(size=(n_chains, n_draws))
+    for i in range(1, n_draws):
+        draws[:, i] = correlation * draws[:, i - 1] + np.sqrt(1 - correlation**2) * draws[:, i]
+    return draws
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_effective_size_of_an_autoregression(correlation, rng):
+    """n (1 - c) / (1 + c), to the few per cent that an estimate from so many draws leaves."""
+    draws = autoregression(rng, correlation)
+    expected = draws.size * (1 - correlation) / (1 + correlation)
+    assert bulk_ess(draws) == pytest.approx(expected, rel=0.15)
+    assert r_hat(draws) < 1.01
+
+
+def test_agrees_with_arviz(rng):
+    """Where ArviZ is installed, the same numbers."""
+    arviz = pytest.importorskip("arviz")
+    for draws in (
+        autoregression(rng, 0.8, 3, 501),
+        rng.standard_cauchy((4, 200)),
+        rng.normal(size=(2, 100)) + np.array([[0.0], [0.5]]),
+        rng.integers(3, 7, (4, 300)).astype(float),
+    ):
+        assert r_hat(draws) == pytest.approx(float(arviz.rhat(draws)), rel=1e-6)
+        assert bulk_ess(draws) == pytest.approx(float(arviz.ess(draws, method="bulk")), rel=0.05)
+        assert tail_ess(draws) == pytest.approx(float(arviz.ess(draws, method="tail")), rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["shifted", "wider", "drifting"])
+def test_a_chain_of_its_own_is_named(kind, rng):
+    """Another mean, another spread, or a drift in one chain gives a large R-hat and its number."""
+    draws = rng.normal(size=(4, 1000))
+    if kind == "shifted":
+        draws[1] += 3.0
+    elif kind == "wider":
+        draws[1] *= 8.0
+    else:
+        draws[1] += np.linspace(0.0, 6.0, 1000)
+    item = diagnose({"log-likelihood": draws})[0]
+    assert not item.is_fine
+    assert item.odd_chains == (1,)
+    assert "without chain 1" in in_words([item])[0]
+
+
+def test_agreeing_chains_say_nothing(rng):
+    """No sentence for good draws; one about too few effective draws for slow ones."""
+    assert in_words(diagnose({"log-likelihood": rng.normal(size=(4, 1000))})) == []
+    slow = diagnose({"log-likelihood": autoregression(rng, 0.5, 2, 60)})
+    assert "independent" in in_words(slow)[0]
+
+
+def test_constants():
+    """A number of experts that never changes agrees with itself, not with another constant."""
+    assert r_hat(np.full((2, 50), 3.0)) == 1.0
+    assert r_hat(np.array([[3.0] * 50, [4.0] * 50])) == np.inf
+
+
+@pytest.mark.parametrize("values", [np.zeros(10), np.zeros((2, FEWEST_DRAWS - 1)), [[np.nan] * 10]])
+def test_bad_draws_are_refused(values):
+    """With the quantity's name."""
+    with pytest.raises(ValueError, match="mass"):
+        diagnose({"mass": values})
