@@ -1,16 +1,23 @@
 """What a sweep costs, and how many effective draws it buys, on synthetic data of the sizes of interest.
 
-    python benchmarks/sweep.py                 about ten minutes
-    python benchmarks/sweep.py --part threads  one part: fit, cost, breakdown, threads, growth or effective
+    python benchmarks/sweep.py --data-home DIR   about half an hour
+    python benchmarks/sweep.py --part threads    one part: fit, cost, breakdown, threads, growth,
+                                                 memory, thin or effective
 
 The yardstick G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
 """
 
 import argparse
 import cProfile
+import multiprocessing
+import os
+import resource
 import time
+from pathlib import Path
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
 from softpolytope.distributions import Streams
@@ -19,15 +26,16 @@ from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
+from softpolytope.inspection.diagnostics import bulk_ess, r_hat
 from softpolytope.model.prior import Prior
 from softpolytope.model.softplus import positive_probability
 from softpolytope.parallel.homes import SerialHome
 
-PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
+PRIOR = Prior()
 SCANS = {
-    "paper": Moves("paper", hamiltonian_steps=0, refresh=False),
+    "paper": Moves.of("paper"),
     "collapsed, Polya-Gamma": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0),
-    "collapsed, Hamiltonian (default)": Moves(),
+    "collapsed, Hamiltonian (default)": Moves.of("auto"),
 }
 
 
@@ -123,52 +131,120 @@ def threads():
         print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {times[0] / times[1]:.2f} |")
 
 
+GROWTH = {
+    "N": [(n, 20, 20, 3) for n in (1000, 10_000, 100_000, 1_000_000)],
+    "V": [(4000, v, 20, 3) for v in (2, 10, 20, 50, 100, 200, 500)],
+    "K": [(10_000, 20, k, 3) for k in (5, 10, 20, 40, 80)],
+    "T": [(10_000, 20, 20, t) for t in (1, 2, 4, 8)],
+}
+
+
 def growth():
-    """Time of a sweep against the size of the problem."""
-    print("\n| N | V | K | T | scan | ms a sweep |\n| --- | --- | --- | --- | --- | --- |")
-    sizes = [(1000, 20, 20, 3), (10_000, 20, 20, 3), (100_000, 20, 20, 3), (10_000, 100, 20, 3), (10_000, 20, 40, 3)]
-    for n_rows, n_features, n_experts, n_layers in [*sizes, (10_000, 20, 20, 6)]:
-        data = moons(n_rows, n_features)
+    """Time of a sweep against the size of the problem, and how far it is from a straight line (V: a parabola).
+
+    Two or three sweeps after the start, so that all sizes are timed in like states, with steps too short to diverge.
+    """
+    print("\n| growing | sizes | scan | ms a sweep | largest deviation |\n| --- | --- | --- | --- | --- |")
+    for letter, sizes in GROWTH.items():
+        grown = [size["NVKT".index(letter)] for size in sizes]
+        problems = [moons(n_rows, n_features) for n_rows, n_features, _, _ in sizes]
         for name, moves in SCANS.items():
-            seconds, _ = seconds_per_sweep(data, moves, n_experts, n_layers, n_settle=5, n_timed=5)
-            print(f"| {n_rows} | {n_features} | {n_experts} | {n_layers} | {name} | {seconds * 1e3:.1f} |", flush=True)
+            times = [_early_sweep(data, moves, *size[2:]) for data, size in zip(problems, sizes, strict=True)]
+            shown = " ".join(f"{1e3 * seconds:.1f}" for seconds in times)
+            deviation = _deviation(np.array(grown, float), np.array(times), 2 if letter == "V" else 1)
+            labels = " ".join(f"{value:g}" for value in grown)
+            print(f"| {letter} | {labels} | {name} | {shown} | {deviation:.0%} |", flush=True)
 
 
-def effective_size(series):
-    """Effective number of draws, by Geyer's initial positive sequence."""
-    deviations = np.asarray(series) - np.mean(series)
-    n = len(deviations)
-    spectrum = np.fft.rfft(deviations, 2 * n)
-    correlation = np.fft.irfft(spectrum * spectrum.conj())[:n]
-    correlation /= correlation[0]
-    pairs = correlation[1 : n - 1 : 2] + correlation[2:n:2]
-    stop = np.argmax(pairs < 0) if (pairs < 0).any() else len(pairs)
-    return n / (1.0 + 2.0 * pairs[:stop].sum())
+def _early_sweep(data, moves, n_experts, n_layers, n_sweeps=4):
+    """Shortest time of the second to fourth sweep of three equal chains, averaged over these sweeps."""
+    settings = ChainSettings(n_experts, n_layers, PRIOR, moves, Schedule(n_sweeps, 0, 1))
+    best = np.full(n_sweeps, np.inf)
+    with threadpool_limits(1):
+        for _ in range(3):
+            chain = Chain(data, settings, (Streams(0), 0, 0), SerialHome)
+            chain.step_size.log_step = -12.0
+            for sweep in range(n_sweeps):
+                start = time.perf_counter()
+                chain.advance()
+                best[sweep] = min(best[sweep], time.perf_counter() - start)
+    return best[1:].mean()
+
+
+def _deviation(sizes, times, degree):
+    """Largest relative residual of a polynomial with coefficients >= 0, fitted to relative errors."""
+    powers = np.stack([sizes**power for power in range(degree + 1)], axis=1) / times[:, None]
+    coefficients, _ = nnls(powers, np.ones(len(times)))
+    return np.abs(powers @ coefficients - 1.0).max()
+
+
+def memory():
+    """Peak memory of a run with 1e6 rows of 20 columns, 20 experts, 3 layers, in a process of its own."""
+    print("\n| scan, 1e6 x 20, K = 20, T = 3 | peak, GB | of it the data |\n| --- | --- | --- |")
+    context = multiprocessing.get_context("spawn")
+    for name in SCANS:
+        with context.Pool(1) as pool:
+            peak, size = pool.apply(_peak, (name,))
+        print(f"| {name} | {peak / 1e9:.2f} | {size / 1e9:.2f} |", flush=True)
+
+
+def _peak(name):
+    """Peak resident memory of two sweeps, and the size of the design, in bytes."""
+    data = moons(1_000_000, 20)
+    run_chains(data, ChainSettings(20, 3, PRIOR, SCANS[name], Schedule(2, 0, 1)), 0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, data.design.nbytes
+
+
+def thin():
+    """A sparse design against the same one dense, on a9a (32,561 x 123); needs --data-home."""
+    if DATA_HOME is None:
+        print("\nThe part 'thin' needs --data-home or SOFTPOLYTOPE_DATA.")
+        return
+    with np.load(DATA_HOME / "a9a.npz") as file:
+        indices, indptr, labels = file["train_indices"], file["train_indptr"], file["y_train"] > 0
+        features = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(labels), file["n_features"]))
+    design = sparse.hstack([np.ones((len(labels), 1)), features], format="csr")
+    print("\n| a9a, K = 20, T = 3 | sparse, s a sweep | dense, s a sweep | ratio |\n| --- | --- | --- | --- |")
+    thin_rows = TrainingData.from_arrays(design, labels)
+    dense_rows = TrainingData.from_arrays(design.toarray(), labels)
+    for name, moves in SCANS.items():
+        times = [_early_sweep(rows, moves, 20, 3, 2) for rows in (thin_rows, dense_rows)]
+        print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.1f} |", flush=True)
 
 
 def effective():
-    """Effective draws per second of the log-likelihood and of P at ten points, the least of them; burn-in counted."""
+    """Effective draws per second of the log-likelihood and of P at ten points, the least of them; burn-in counted.
+
+    Five chains one after the other, because a single one may or may not see the rare mode that the number depends on.
+    """
     probes = np.column_stack([np.ones(10), np.random.default_rng(7).uniform(-2.5, 2.5, (10, 2))])
-    print("\n| circle | scan | best log-likelihood | experts | least effective | of log-likelihood | a second |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    n_chains, n_burn_in, n_kept = 5, 500, 4000
+    print(
+        "\n| circle | scan | best log-likelihood | experts | R-hat | least effective | of log-likelihood | a second |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for seed in (0, 1):
         for n_layers in (1, 3):
             for name, moves in SCANS.items():
-                schedule = Schedule(3000, 500, 2500)
+                settings = ChainSettings(20, n_layers, PRIOR, moves, Schedule(n_burn_in + n_kept, n_burn_in, n_kept))
                 start = time.perf_counter()
-                run = run_chains(circle(seed), ChainSettings(20, n_layers, PRIOR, moves, schedule), seed)
+                traces = run_chains(circle(seed), settings, seed, n_chains).traces[0]
                 seconds = time.perf_counter() - start
-                trace = run.traces[0][0]
-                chances = np.array(
-                    [positive_probability(d.coefficients @ probes.T, np.exp(d.log_weights)) for d in trace.draws]
-                )
-                sizes = [effective_size(trace.log_likelihood[500:]), *(effective_size(p) for p in chances.T)]
+                series = [np.array([trace.log_likelihood[n_burn_in:] for trace in traces])]
+                series += list(np.moveaxis([[_chances(d, probes) for d in t.draws] for t in traces], 2, 0))
+                sizes = [bulk_ess(draws) for draws in series]
+                best = max(trace.best.log_likelihood for trace in traces) / 300
+                experts = np.mean([trace.n_active[n_burn_in:] for trace in traces])
                 print(
-                    f"| data {seed}, T = {n_layers} | {name} | {trace.best.log_likelihood / 300:.3f} "
-                    f"| {np.mean(trace.n_active[500:]):.1f} | {min(sizes):.0f} | {sizes[0]:.0f} "
+                    f"| data {seed}, T = {n_layers} | {name} | {best:.3f} | {experts:.1f} "
+                    f"| {max(r_hat(draws) for draws in series):.2f} | {min(sizes):.0f} | {sizes[0]:.0f} "
                     f"| {min(sizes) / seconds:.1f} |",
                     flush=True,
                 )
+
+
+def _chances(draw, probes):
+    return positive_probability(draw.coefficients @ probes.T, np.exp(draw.log_weights))
 
 
 def fit():
@@ -185,11 +261,15 @@ def fit():
             print(f"| {name}, T = {n_layers} | {values} | {experts} |", flush=True)
 
 
-PARTS = {"fit": fit, "cost": cost, "breakdown": breakdown, "threads": threads, "growth": growth, "effective": effective}
+PARTS = {part.__name__: part for part in (fit, cost, breakdown, threads, growth, memory, thin, effective)}
+DATA_HOME = None
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=PARTS)
-    chosen = parser.parse_args().part
+    parser.add_argument("--data-home", type=Path, default=os.environ.get("SOFTPOLYTOPE_DATA"))
+    arguments = parser.parse_args()
+    chosen = arguments.part
+    DATA_HOME = Path(arguments.data_home) if arguments.data_home else None
     for part in [chosen] if chosen else PARTS:
         PARTS[part]()

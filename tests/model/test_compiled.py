@@ -20,12 +20,14 @@ def compiled_likelihood(rows, coefficients, log_weights, offset=None, *, is_spar
     arguments = (log_weights, rows.labels.astype(np.uint8), rows.row_weights, offset)
     if is_sparse:
         thin = sparse.csr_array(rows.design)
-        turned = np.ascontiguousarray(coefficients.transpose(2, 0, 1))
-        slopes = np.zeros_like(turned)
+        n_columns = thin.shape[1]
+        is_wide = _collapsed.is_wide(n_columns)
+        given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
+        slopes = np.zeros_like(given)
         value = _collapsed.add_likelihood_sparse(
-            thin.data, thin.indices, thin.indptr, turned, *arguments, slopes, weight_slopes
+            thin.data, thin.indices, thin.indptr, given, *arguments, slopes, weight_slopes, n_columns
         )
-        return value, slopes.transpose(1, 2, 0), weight_slopes
+        return value, slopes.transpose(1, 2, 0) if is_wide else slopes, weight_slopes
     slopes = np.zeros_like(coefficients)
     value = _collapsed.add_likelihood_dense(rows.design, coefficients, *arguments, slopes, weight_slopes)
     return value, slopes, weight_slopes
@@ -40,10 +42,11 @@ def problem(rng, n_rows, n_experts, n_layers, scale, n_columns=4):
 
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("scale", [1.0, 20.0, 150.0, 1e4, 1e8])
+@pytest.mark.parametrize("n_columns", [4, 60])
 @pytest.mark.parametrize(("n_rows", "n_experts", "n_layers"), [(1, 1, 1), (127, 3, 1), (300, 2, 3), (129, 5, 5)])
-def test_likelihood_is_the_plain_one(n_rows, n_experts, n_layers, scale, is_sparse, rng):
+def test_likelihood_is_the_plain_one(n_rows, n_experts, n_layers, n_columns, scale, is_sparse, rng):
     """Value and gradient agree with NumPy's to 1e-10, in and out of the range of the plain formulas."""
-    rows, coefficients, log_weights = problem(rng, n_rows, n_experts, n_layers, scale)
+    rows, coefficients, log_weights = problem(rng, n_rows, n_experts, n_layers, scale, n_columns)
     expected = log_likelihood(rows, coefficients, log_weights)
     value, slopes, weight_slopes = compiled_likelihood(rows, coefficients, log_weights, is_sparse=is_sparse)
     size = np.abs(expected.coefficients).max() + 1.0

@@ -11,4 +11,9 @@ def add_sparse(
     indptr: NDArray[np.intc],
     pg_weights: FloatArray,
     gram: FloatArray,
+    scratch: FloatArray,
+) -> None: ...
+def add_linear_dense(design: FloatArray, slopes: FloatArray, out: FloatArray) -> None: ...
+def add_linear_sparse(
+    data: FloatArray, indices: NDArray[np.intc], indptr: NDArray[np.intc], slopes: FloatArray, out: FloatArray
 ) -> None: ...

@@ -177,17 +177,21 @@ class LatentBlock:
         if self._is_scaled:
             coefficients = coefficients * self._rows.column_scale
         design: Any = self._rows.design
-        if self._is_sparse:
-            columns_first = np.ascontiguousarray(coefficients.transpose(2, 0, 1))
-            sums = np.zeros_like(columns_first)
-            result[0] = _collapsed.add_likelihood_sparse(
-                design.data, design.indices, design.indptr, columns_first, *rows, sums, result[1 + n_coefficients :]
-            )
-            slopes[:] = sums.transpose(1, 2, 0)
-        else:
+        n_columns = self._rows.n_columns
+        if not self._is_sparse:
             result[0] = _collapsed.add_likelihood_dense(
                 design, coefficients, *rows, slopes, result[1 + n_coefficients :]
             )
+        else:
+            is_wide = _collapsed.is_wide(n_columns)
+            given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
+            sums = np.zeros_like(given) if is_wide else slopes
+            weight_slopes = result[1 + n_coefficients :]
+            result[0] = _collapsed.add_likelihood_sparse(
+                design.data, design.indices, design.indptr, given, *rows, sums, weight_slopes, n_columns
+            )
+            if is_wide:
+                slopes[:] = sums.transpose(1, 2, 0)
         if self._is_scaled:
             slopes *= self._rows.column_scale
         return result
@@ -263,9 +267,14 @@ class LatentBlock:
             self._pg_terms,
         )
         design: Any = self._rows.design
-        gram = np.zeros((len(experts), self._rows.n_columns, self._rows.n_columns))
+        n_columns = self._rows.n_columns
+        gram = np.zeros((len(experts), n_columns, n_columns))
+        linear = np.zeros((n_columns, len(experts)))
         if self._is_sparse:
-            _gram.add_sparse(design.data, design.indices, design.indptr, pg_weights, gram)
+            entries = (design.data, design.indices, design.indptr)
+            _gram.add_sparse(*entries, pg_weights, gram, self._scratch)
+            _gram.add_linear_sparse(*entries, slopes, linear)
         else:
             _gram.add_dense(design, pg_weights, gram, self._scratch)
-        return LayerSums(gram, np.ascontiguousarray((design.T @ slopes).T), self._rows.column_scale)
+            _gram.add_linear_dense(design, slopes, linear)
+        return LayerSums(gram, np.ascontiguousarray(linear.T), self._rows.column_scale)

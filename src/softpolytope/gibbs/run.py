@@ -137,8 +137,9 @@ class _Runner:
 
     def run_on(self, pool: ThreadPoolExecutor) -> None:
         """Run every chain on a thread of the pool."""
-        futures: list[Future[None]] = [pool.submit(self._run_one, index) for index in range(len(self._chains))]
+        futures: list[Future[None]] = []
         try:
+            futures.extend(pool.submit(self._run_one, index) for index in range(len(self._chains)))
             # A wait without end would sleep through a Ctrl-C that another thread received.
             while wait(futures, timeout=0.1).not_done:
                 pass

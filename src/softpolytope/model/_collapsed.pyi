@@ -13,6 +13,7 @@ def add_likelihood_dense(
     slopes: FloatArray,
     weight_slopes: FloatArray,
 ) -> float: ...
+def is_wide(n_columns: int) -> bool: ...
 def add_likelihood_sparse(
     data: FloatArray,
     indices: NDArray[np.intc],
@@ -24,6 +25,7 @@ def add_likelihood_sparse(
     offset: FloatArray,
     slopes: FloatArray,
     weight_slopes: FloatArray,
+    n_columns: int,
 ) -> float: ...
 def add_prior(
     coefficients: FloatArray,

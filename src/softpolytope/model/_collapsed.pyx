@@ -21,6 +21,8 @@ from softpolytope.model._vector_math cimport (
 
 cdef enum:
     CHUNK = 128
+    # Sparse rows this narrow are unfolded a chunk at a time, and give the bits of dense ones.
+    WIDEST_UNFOLDED = 48
 
 cdef double SMALLEST_PLAIN_RATE = 1e-280
 
@@ -37,7 +39,7 @@ cdef struct Rows:
 cdef struct Experts:
     int n_experts
     int n_layers
-    double* coefficients  # (experts, layers, columns), for CSR rows (columns, experts, layers)
+    double* coefficients  # (experts, layers, columns), for wide CSR rows (columns, experts, layers)
     double* slopes  # of the value by the coefficients, in the same order
     const double* log_weights
     double* weight_slopes
@@ -52,18 +54,35 @@ cdef struct Chunk:
     double* pull  # of the value by the rate
     double* is_plain
     double* line  # (experts, layers): one row of the predictor
+    double* unfolded  # rows of a narrow sparse design
+
+
+cdef const double* dense_rows(const Rows* rows, Py_ssize_t start, int n_rows, const Chunk* chunk) noexcept nogil:
+    """A few rows as a dense array, or NULL where they are sparse and wide."""
+    cdef Py_ssize_t row, entry
+    if rows.indptr == NULL:
+        return rows.values + start * rows.n_columns
+    if rows.n_columns > WIDEST_UNFOLDED:
+        return NULL
+    memset(chunk.unfolded, 0, n_rows * rows.n_columns * sizeof(double))
+    for row in range(n_rows):
+        for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
+            chunk.unfolded[row * rows.n_columns + rows.indices[entry]] = rows.values[entry]
+    return chunk.unfolded
 
 
 cdef void predict(const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows, double* out,
-                  double* line) noexcept nogil:
+                  const Chunk* chunk) noexcept nogil:
     """x'beta of a few rows."""
-    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, chunk = CHUNK, i
+    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, run = CHUNK, i
     cdef double one = 1.0, zero = 0.0
+    cdef double* line = chunk.line
     cdef const double* coefficients
+    cdef const double* dense = dense_rows(rows, start, n_rows, chunk)
     cdef Py_ssize_t row, entry
-    if rows.indptr == NULL:
-        dgemm(b"T", b"N", &n_rows, &n_lines, &n_columns, &one, <double*> rows.values + start * n_columns, &n_columns,
-              experts.coefficients, &n_columns, &zero, out, &chunk)
+    if dense != NULL:
+        dgemm(b"T", b"N", &n_rows, &n_lines, &n_columns, &one, <double*> dense, &n_columns,
+              experts.coefficients, &n_columns, &zero, out, &run)
         return
     for row in range(n_rows):
         memset(line, 0, n_lines * sizeof(double))
@@ -75,20 +94,22 @@ cdef void predict(const Rows* rows, const Experts* experts, Py_ssize_t start, in
             out[<Py_ssize_t> i * CHUNK + row] = line[i]
 
 
-cdef void add_slopes(const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows, double* predictor,
-                     double* line) noexcept nogil:
+cdef void add_slopes(const Rows* rows, const Experts* experts, Py_ssize_t start, int n_rows,
+                     const Chunk* chunk) noexcept nogil:
     """Add x times the slopes by x'beta of a few rows to those by the coefficients."""
-    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, chunk = CHUNK, i
+    cdef int n_lines = experts.n_experts * experts.n_layers, n_columns = rows.n_columns, run = CHUNK, i
     cdef double one = 1.0
+    cdef double* line = chunk.line
     cdef double* slopes
+    cdef const double* dense = dense_rows(rows, start, n_rows, chunk)
     cdef Py_ssize_t row, entry
-    if rows.indptr == NULL:
-        dgemm(b"N", b"N", &n_columns, &n_lines, &n_rows, &one, <double*> rows.values + start * n_columns, &n_columns,
-              predictor, &chunk, &one, experts.slopes, &n_columns)
+    if dense != NULL:
+        dgemm(b"N", b"N", &n_columns, &n_lines, &n_rows, &one, <double*> dense, &n_columns,
+              chunk.predictor, &run, &one, experts.slopes, &n_columns)
         return
     for row in range(n_rows):
         for i in range(n_lines):
-            line[i] = predictor[<Py_ssize_t> i * CHUNK + row]
+            line[i] = chunk.predictor[<Py_ssize_t> i * CHUNK + row]
         for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
             slopes = experts.slopes + <Py_ssize_t> rows.indices[entry] * n_lines
             for i in range(n_lines):
@@ -124,7 +145,7 @@ cdef double repeat_row(const Rows* rows, const Experts* experts, Py_ssize_t star
     cdef double* terms = chunk.activation + row
     cdef int n_layers = experts.n_layers, expert, layer, place
     cdef double activation, log_activation, log_term, largest = -INFINITY, rate = offset, shares = 0.0
-    predict(rows, experts, start + row, 1, predictor, chunk.line)
+    predict(rows, experts, start + row, 1, predictor, chunk)
     for expert in range(experts.n_experts):
         activation = 1.0
         log_activation = 0.0
@@ -161,7 +182,7 @@ cdef double add_chunk(
     cdef double* activation
     cdef double* slope
     cdef double weight, value = 0.0, total
-    predict(rows, experts, start, n_rows, chunk.predictor, chunk.line)
+    predict(rows, experts, start, n_rows, chunk.predictor, chunk)
     for row in range(n_rows):
         chunk.rate[row] = offset[start + row]
         chunk.is_plain[row] = 1.0
@@ -201,21 +222,25 @@ cdef double add_chunk(
             for row in range(n_rows):
                 activation[row] *= slope[row]
                 slope[row] = activation[row]
-    add_slopes(rows, experts, start, n_rows, chunk.predictor, chunk.line)
+    add_slopes(rows, experts, start, n_rows, chunk)
     return value
 
 
-cdef bint open_chunk(const Experts* experts, Chunk* chunk) noexcept nogil:
+cdef bint open_chunk(const Rows* rows, const Experts* experts, Chunk* chunk) noexcept nogil:
     """Memory for a chunk, to be freed as `predictor`; returns whether there is any."""
     cdef Py_ssize_t n_lines = experts.n_experts * experts.n_layers
-    cdef double* memory = <double*> malloc(((n_lines + experts.n_experts + 4) * CHUNK + n_lines) * sizeof(double))
+    cdef Py_ssize_t n_unfolded = rows.n_columns if rows.indptr != NULL and rows.n_columns <= WIDEST_UNFOLDED else 0
+    cdef double* memory = <double*> malloc(
+        ((n_lines + experts.n_experts + 4 + n_unfolded) * CHUNK + n_lines) * sizeof(double)
+    )
     chunk.predictor = memory
     chunk.activation = chunk.predictor + n_lines * CHUNK
     chunk.rate = chunk.activation + experts.n_experts * CHUNK
     chunk.log_positive = chunk.rate + CHUNK
     chunk.pull = chunk.log_positive + CHUNK
     chunk.is_plain = chunk.pull + CHUNK
-    chunk.line = chunk.is_plain + CHUNK
+    chunk.unfolded = chunk.is_plain + CHUNK
+    chunk.line = chunk.unfolded + n_unfolded * CHUNK
     return memory != NULL
 
 
@@ -227,7 +252,7 @@ cdef double add_rows(
     cdef Py_ssize_t start
     cdef double value = 0.0
     cdef Chunk chunk
-    if not open_chunk(experts, &chunk):
+    if not open_chunk(rows, experts, &chunk):
         return INFINITY - INFINITY
     for start from 0 <= start < rows.n_rows by CHUNK:
         value += add_chunk(
@@ -267,12 +292,17 @@ def add_likelihood_dense(
     return value
 
 
+def is_wide(int n_columns):
+    """Whether sparse rows have coefficients and slopes as (columns, experts, layers)."""
+    return n_columns > WIDEST_UNFOLDED
+
+
 def add_likelihood_sparse(
     const double[::1] data, const int[::1] indices, const int[::1] indptr, double[:, :, ::1] coefficients,
     const double[::1] log_weights, const unsigned char[::1] labels, const double[::1] row_weights,
-    const double[::1] offset, double[:, :, ::1] slopes, double[::1] weight_slopes,
+    const double[::1] offset, double[:, :, ::1] slopes, double[::1] weight_slopes, int n_columns,
 ):
-    """The same for rows in CSR form; coefficients and their slopes are (columns, experts, layers)."""
+    """The same for rows in CSR form; of wide rows, coefficients and slopes are (columns, experts, layers)."""
     cdef Rows rows
     cdef Experts experts
     cdef double value
@@ -282,9 +312,9 @@ def add_likelihood_sparse(
     rows.indices = &indices[0] if data.shape[0] else NULL
     rows.indptr = &indptr[0]
     rows.n_rows = indptr.shape[0] - 1
-    rows.n_columns = coefficients.shape[0]
-    experts.n_experts = coefficients.shape[1]
-    experts.n_layers = coefficients.shape[2]
+    rows.n_columns = n_columns
+    experts.n_experts = log_weights.shape[0]
+    experts.n_layers = coefficients.shape[2 if is_wide(n_columns) else 1]
     experts.coefficients = &coefficients[0, 0, 0]
     experts.slopes = &slopes[0, 0, 0]
     experts.log_weights = &log_weights[0]
