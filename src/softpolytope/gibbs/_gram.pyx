@@ -1,25 +1,20 @@
 """Sums over the rows of a block that the coefficients need: weighted Gram matrices, for all experts in one call.
 
+A matrix is kept as its lower triangle, which halves what blocks add up and what would travel between machines.
+
 Narrow designs, dense or sparse, multiply the experts' weights (experts x rows) by the rows' own products x_a x_b (rows x
 pairs): one matrix product for all experts. Wide dense ones take one symmetric product per expert, wide sparse ones loop
 over pairs of entries.
 """
 
 from libc.math cimport sqrt
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm, dsyrk
 
 cdef enum:
     CHUNK = 64
     WIDEST_PAIRED = 48
-
-
-def scratch_size(int n_columns, int n_experts):
-    """How many doubles `add_dense` needs."""
-    cdef int n_pairs = n_columns * (n_columns + 1) // 2
-    if n_columns <= WIDEST_PAIRED:
-        return CHUNK * n_pairs + n_experts * n_pairs
-    return CHUNK * n_columns
 
 
 cdef void fill_pairs(
@@ -47,92 +42,109 @@ cdef void fill_pairs(
                 pairs[row * n_pairs + a * (a + 1) // 2 + indices[second]] = values[first] * values[second]
 
 
-cdef void add_by_pairs(
+cdef bint add_by_pairs(
     const double* values, const int* indices, const int* indptr, int n_columns, const double[:, ::1] pg_weights,
-    double[:, :, ::1] gram, double* scratch,
+    double[:, ::1] out,
 ) noexcept nogil:
     """Dense rows, and the same rows in CSR form, give the same bits."""
-    cdef int n_experts = pg_weights.shape[1], n_pairs = n_columns * (n_columns + 1) // 2, n_rows, pair, a, b
-    cdef Py_ssize_t start, expert
-    cdef double* pairs = scratch
-    cdef double* total = scratch + CHUNK * n_pairs
-    cdef double one = 1.0, kept = 0.0
+    cdef int n_experts = pg_weights.shape[1], n_pairs = out.shape[0], n_rows
+    cdef Py_ssize_t start
+    cdef double one = 1.0
+    cdef double* pairs = <double*> malloc(CHUNK * n_pairs * sizeof(double))
+    if pairs == NULL:
+        return False
     for start from 0 <= start < pg_weights.shape[0] by CHUNK:
         n_rows = min(<Py_ssize_t> CHUNK, pg_weights.shape[0] - start)
         fill_pairs(values, indices, indptr, start, n_rows, n_columns, pairs)
-        # In column-major terms: total (pairs x experts) = pairs (pairs x rows) weights' (rows x experts).
+        # In column-major terms: out (experts x pairs) += weights (experts x rows) pairs' (rows x pairs).
         dgemm(
-            b"N", b"T", &n_pairs, &n_experts, &n_rows, &one, pairs, &n_pairs,
-            <double*> &pg_weights[start, 0], &n_experts, &kept, total, &n_pairs,
+            b"N", b"T", &n_experts, &n_pairs, &n_rows, &one, <double*> &pg_weights[start, 0], &n_experts,
+            pairs, &n_pairs, &one, &out[0, 0], &n_experts,
         )
-        kept = 1.0
-    for expert in range(n_experts):
-        pair = 0
-        for a in range(n_columns):
-            for b in range(a + 1):
-                gram[expert, a, b] += total[expert * n_pairs + pair]
-                if a != b:
-                    gram[expert, b, a] += total[expert * n_pairs + pair]
-                pair += 1
+    free(pairs)
+    return True
 
 
-cdef void add_by_expert(
-    const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, :, ::1] gram, double* scratch
+cdef bint add_by_expert(
+    const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, ::1] out
 ) noexcept nogil:
-    cdef int n_columns = design.shape[1], n_rows, column
-    cdef Py_ssize_t start, row, expert, other
+    """One symmetric product per expert, of the rows that have a weight."""
+    cdef int n_columns = design.shape[1], n_rows, a, b
+    cdef Py_ssize_t start, row, expert, pair
     cdef double one = 1.0, root
+    cdef double* rows = <double*> malloc((CHUNK + n_columns) * n_columns * sizeof(double))
+    cdef double* gram = rows + CHUNK * n_columns
+    if rows == NULL:
+        return False
     for expert in range(pg_weights.shape[1]):
+        memset(gram, 0, n_columns * n_columns * sizeof(double))
         for start from 0 <= start < design.shape[0] by CHUNK:
             n_rows = 0
             for row in range(start, min(start + <Py_ssize_t> CHUNK, design.shape[0])):
                 if pg_weights[row, expert] > 0.0:
                     root = sqrt(pg_weights[row, expert])
-                    for column in range(n_columns):
-                        scratch[n_rows * n_columns + column] = root * design[row, column]
+                    for a in range(n_columns):
+                        rows[n_rows * n_columns + a] = root * design[row, a]
                     n_rows += 1
             if n_rows:
-                dsyrk(
-                    b"U", b"N", &n_columns, &n_rows, &one, scratch, &n_columns, &one,
-                    &gram[expert, 0, 0], &n_columns,
-                )
-        for column in range(n_columns):
-            for other in range(column):
-                gram[expert, other, column] = gram[expert, column, other]
+                dsyrk(b"U", b"N", &n_columns, &n_rows, &one, rows, &n_columns, &one, gram, &n_columns)
+        pair = 0
+        for a in range(n_columns):
+            for b in range(a + 1):
+                out[pair, expert] += gram[a * n_columns + b]
+                pair += 1
+    free(rows)
+    return True
 
 
-def add_dense(const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, :, ::1] gram, double[::1] scratch):
-    """Add sum_i omega_ik x_i x_i' to `gram` (experts, columns, columns), which holds zeros or a symmetric sum."""
-    if design.shape[0] == 0:
+def add_dense(const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, ::1] out):
+    """Add sum_i omega_ik x_ia x_ib, b <= a, to `out` (pairs, experts); pair a (a + 1) / 2 + b."""
+    cdef bint is_done = True
+    if design.shape[0] == 0 or pg_weights.shape[1] == 0:
         return
     with nogil:
         if design.shape[1] <= WIDEST_PAIRED:
-            add_by_pairs(&design[0, 0], NULL, NULL, design.shape[1], pg_weights, gram, &scratch[0])
+            is_done = add_by_pairs(&design[0, 0], NULL, NULL, design.shape[1], pg_weights, out)
         else:
-            add_by_expert(design, pg_weights, gram, &scratch[0])
+            is_done = add_by_expert(design, pg_weights, out)
+    if not is_done:
+        raise MemoryError
 
 
 def add_sparse(
-    const double[::1] data, const int[::1] indices, const int[::1] indptr, const double[:, ::1] pg_weights,
-    double[:, :, ::1] gram, double[::1] scratch,
+    const double[::1] data, const int[::1] indices, const int[::1] indptr, int n_columns,
+    const double[:, ::1] pg_weights, double[:, ::1] out,
 ):
-    """The same for rows in CSR form, columns in order; wide ones by pairs of entries."""
-    cdef Py_ssize_t row, expert, first, second
+    """The same for rows in CSR form, columns in order; wide ones by pairs of entries, all experts at once."""
+    cdef Py_ssize_t row, expert, first, second, pair
     cdef double product
-    if data.shape[0] == 0:
+    cdef bint is_done = True
+    if data.shape[0] == 0 or pg_weights.shape[1] == 0:
         return
     with nogil:
-        if gram.shape[1] <= WIDEST_PAIRED:
-            add_by_pairs(&data[0], &indices[0], &indptr[0], gram.shape[1], pg_weights, gram, &scratch[0])
+        if n_columns <= WIDEST_PAIRED:
+            is_done = add_by_pairs(&data[0], &indices[0], &indptr[0], n_columns, pg_weights, out)
         else:
             for row in range(pg_weights.shape[0]):
-                for expert in range(pg_weights.shape[1]):
-                    if pg_weights[row, expert] <= 0.0:
-                        continue
-                    for first in range(indptr[row], indptr[row + 1]):
-                        product = pg_weights[row, expert] * data[first]
-                        for second in range(indptr[row], indptr[row + 1]):
-                            gram[expert, indices[first], indices[second]] += product * data[second]
+                for first in range(indptr[row], indptr[row + 1]):
+                    pair = <Py_ssize_t> indices[first] * (indices[first] + 1) // 2
+                    for second in range(indptr[row], first + 1):
+                        product = data[first] * data[second]
+                        for expert in range(pg_weights.shape[1]):
+                            out[pair + indices[second], expert] += product * pg_weights[row, expert]
+    if not is_done:
+        raise MemoryError
+
+
+def unpack(const double[:, ::1] pairs, double[:, :, ::1] out):
+    """Write the symmetric matrices (experts, columns, columns) that sums over pairs (pairs, experts) stand for."""
+    cdef Py_ssize_t expert, a, b, pair = 0
+    with nogil:
+        for a in range(out.shape[1]):
+            for b in range(a + 1):
+                for expert in range(out.shape[0]):
+                    out[expert, a, b] = out[expert, b, a] = pairs[pair, expert]
+                pair += 1
 
 
 def add_linear_dense(const double[:, ::1] design, const double[:, ::1] slopes, double[:, ::1] out):

@@ -27,12 +27,12 @@ _NOTHING = np.zeros((0, 0))
 class LayerSums:
     """What the coefficients of a layer need from the rows."""
 
-    gram: FloatArray  # (experts, columns, columns)  sum omega x x'
-    linear: FloatArray  # (experts, columns)
+    pairs: FloatArray  # (pairs of columns, experts)  the lower triangle of sum omega x x'
+    linear: FloatArray  # (columns, experts)
     column_scale: FloatArray  # (columns,)  what x was divided by
 
     def __add__(self, other: "LayerSums") -> "LayerSums":
-        return LayerSums(self.gram + other.gram, self.linear + other.linear, self.column_scale)
+        return LayerSums(self.pairs + other.pairs, self.linear + other.linear, self.column_scale)
 
 
 class LatentBlock:
@@ -52,7 +52,7 @@ class LatentBlock:
 
     def prepare(self, coefficients: FloatArray) -> None:
         """Make room for the experts given, and compute all activations."""
-        n_experts, n_layers, n_columns = coefficients.shape
+        n_experts, n_layers, _ = coefficients.shape
         n_rows = self._rows.n_rows
         if self.counts.shape != (n_layers + 1, n_rows, n_experts):
             self.counts = np.zeros((n_layers + 1, n_rows, n_experts))
@@ -60,7 +60,7 @@ class LatentBlock:
         self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
         self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
         self._latent_rates = np.empty((n_layers, n_rows, n_experts))
-        self._scratch = np.empty(max(_gram.scratch_size(n_columns, n_experts), 3 * n_experts))
+        self._scratch = np.empty(3 * n_experts)
         self.update(np.arange(n_experts, dtype=np.intc), coefficients)
 
     def update(self, experts: Experts, coefficients: FloatArray) -> None:
@@ -268,13 +268,13 @@ class LatentBlock:
         )
         design: Any = self._rows.design
         n_columns = self._rows.n_columns
-        gram = np.zeros((len(experts), n_columns, n_columns))
+        pairs = np.zeros((n_columns * (n_columns + 1) // 2, len(experts)))
         linear = np.zeros((n_columns, len(experts)))
         if self._is_sparse:
             entries = (design.data, design.indices, design.indptr)
-            _gram.add_sparse(*entries, pg_weights, gram, self._scratch)
+            _gram.add_sparse(*entries, n_columns, pg_weights, pairs)
             _gram.add_linear_sparse(*entries, slopes, linear)
         else:
-            _gram.add_dense(design, pg_weights, gram, self._scratch)
+            _gram.add_dense(design, pg_weights, pairs)
             _gram.add_linear_dense(design, slopes, linear)
-        return LayerSums(gram, np.ascontiguousarray(linear.T), self._rows.column_scale)
+        return LayerSums(pairs, linear, self._rows.column_scale)

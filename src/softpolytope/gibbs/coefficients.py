@@ -5,6 +5,7 @@ from numpy.random import Generator
 
 from softpolytope._typing import FloatArray
 from softpolytope.distributions import _gaussian
+from softpolytope.gibbs import _gram
 from softpolytope.gibbs.block import Experts, LayerSums
 from softpolytope.gibbs.process import draw_log_weights
 from softpolytope.gibbs.state import GibbsState, draw_prior_coefficients
@@ -30,15 +31,16 @@ def resample_precisions(state: GibbsState, prior: Prior, rng: Generator) -> None
 
 def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: Experts, rng: Generator) -> FloatArray:
     """beta of a layer | - ~ N(S^-1 h, S^-1), S = diag(alpha) + sum omega x x', for some experts."""
-    precision = sums.gram
-    n_columns = precision.shape[1]
+    n_columns = len(sums.linear)
+    precision = np.empty((len(experts), n_columns, n_columns))
+    _gram.unpack(sums.pairs, precision)
     diagonal = np.arange(n_columns)
     # Sums and draws are those of beta times the column scale, whose prior precision is alpha over its square.
     scale = sums.column_scale
     precision[:, diagonal, diagonal] += state.precisions[experts, layer] / scale / scale
-    draws = np.empty_like(sums.linear)
+    draws = np.empty((len(experts), n_columns))
     scratch = np.empty(n_columns * (n_columns + 2))
-    failed = _gaussian.draw_gaussians(rng.bit_generator, precision, sums.linear, draws, scratch)
+    failed = _gaussian.draw_gaussians(rng.bit_generator, precision, np.ascontiguousarray(sums.linear.T), draws, scratch)
     if failed >= 0:
         raise FloatingPointError(
             f"the precision matrix of expert {experts[failed]}, layer {layer} has no Cholesky factor: "
