@@ -28,7 +28,6 @@ from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.state import check_state, prior_state
 from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.model.prior import Prior
-from softpolytope.model.softplus import positive_probability
 from softpolytope.parallel.homes import SerialHome
 
 DESIGN = np.array([[1.0, -1.2], [1.0, 0.3], [1.0, 0.9]])
@@ -73,7 +72,11 @@ class Case:
 
 def draw_labels(case, state, rng):
     """Labels given the parameters; a row of weight w is positive with the odds of its tempered likelihood."""
-    positive = positive_probability(state.coefficients @ DESIGN.T, np.exp(state.log_weights))
+    # The model by its definition; the sampler's own functions are not asked.
+    activation = np.ones((case.n_experts, len(DESIGN)))
+    for layer in range(case.n_layers):
+        activation = np.log1p(activation * np.exp(state.coefficients[:, layer] @ DESIGN.T))
+    positive = -np.expm1(-(np.exp(state.log_weights) @ activation))
     if set(case.row_weights) == {1.0}:
         return rng.random(len(DESIGN)) < positive, 1.0
     # A tempered likelihood is no probability: p^w + (1 - p)^w is the weight that makes the pair an exact draw.

@@ -12,6 +12,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm, dsyrk
 
+from softpolytope.model._vector_math cimport add_multiple
+
 cdef enum:
     CHUNK = 64
     WIDEST_PAIRED = 48
@@ -116,8 +118,7 @@ def add_sparse(
     const double[:, ::1] pg_weights, double[:, ::1] out,
 ):
     """The same for rows in CSR form, columns in order; wide ones by pairs of entries, all experts at once."""
-    cdef Py_ssize_t row, expert, first, second, pair
-    cdef double product
+    cdef Py_ssize_t row, first, second, pair
     cdef bint is_done = True
     if data.shape[0] == 0 or pg_weights.shape[1] == 0:
         return
@@ -129,9 +130,10 @@ def add_sparse(
                 for first in range(indptr[row], indptr[row + 1]):
                     pair = <Py_ssize_t> indices[first] * (indices[first] + 1) // 2
                     for second in range(indptr[row], first + 1):
-                        product = data[first] * data[second]
-                        for expert in range(pg_weights.shape[1]):
-                            out[pair + indices[second], expert] += product * pg_weights[row, expert]
+                        add_multiple(
+                            pg_weights.shape[1], data[first] * data[second], &pg_weights[row, 0],
+                            &out[pair + indices[second], 0],
+                        )
     if not is_done:
         raise MemoryError
 

@@ -13,6 +13,7 @@ from scipy.linalg.cython_blas cimport dgemm
 from softpolytope.model._softplus cimport log_one_plus
 from softpolytope.model._vector_math cimport (
     activate_with_slopes,
+    add_multiple,
     log_positive_with_slopes,
     log_softplus_of,
     plain_exp,
@@ -88,8 +89,7 @@ cdef void predict(const Rows* rows, const Experts* experts, Py_ssize_t start, in
         memset(line, 0, n_lines * sizeof(double))
         for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
             coefficients = experts.coefficients + <Py_ssize_t> rows.indices[entry] * n_lines
-            for i in range(n_lines):
-                line[i] += rows.values[entry] * coefficients[i]
+            add_multiple(n_lines, rows.values[entry], coefficients, line)
         for i in range(n_lines):
             out[<Py_ssize_t> i * CHUNK + row] = line[i]
 
@@ -112,8 +112,7 @@ cdef void add_slopes(const Rows* rows, const Experts* experts, Py_ssize_t start,
             line[i] = chunk.predictor[<Py_ssize_t> i * CHUNK + row]
         for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
             slopes = experts.slopes + <Py_ssize_t> rows.indices[entry] * n_lines
-            for i in range(n_lines):
-                slopes[i] += rows.values[entry] * line[i]
+            add_multiple(n_lines, rows.values[entry], line, slopes)
 
 
 cdef double next_activation(double predictor, double activation, double* log_activation,
