@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.data import TrainingData
+from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
@@ -249,16 +250,19 @@ def _chances(draw, probes):
 
 def fit():
     """Best log-likelihood a row and experts in 2,000 sweeps on the circle, ten chains of each kind."""
-    print(
-        "\n| circle, 2,000 sweeps | best log-likelihood, ten chains | experts of the best draws |\n| --- | --- | --- |"
-    )
+    print("\n| circle, 2,000 sweeps | moves | best log-likelihood, ten chains | their experts |")
+    print("| --- | --- | --- | --- |")
     for n_layers in (1, 5):
-        for name, data in (("ring = 1", circle()), ("ring = 0", circle().flipped())):
-            settings = ChainSettings(20, n_layers, PRIOR, Moves(), Schedule(2000, 1000, 100))
-            traces = run_chains(data, settings, 0, 10, options=RunOptions(n_threads=2)).traces[0]
-            values = " ".join(f"{trace.best.log_likelihood / 300:.3f}" for trace in traces)
-            experts = " ".join(str(trace.best.n_active) for trace in traces)
-            print(f"| {name}, T = {n_layers} | {values} | {experts} |", flush=True)
+        protocols = {
+            "default": ChainSettings(20, n_layers, PRIOR, Moves.of("auto"), Schedule(2000, 1000, 100)),
+            "the paper's": paper_settings(n_layers, n_sweeps=2000, n_draws=20),
+        }
+        for label, data in (("ring = 1", circle()), ("ring = 0", circle().flipped())):
+            for name, settings in protocols.items():
+                traces = run_chains(data, settings, 0, 10, options=RunOptions(n_threads=2)).traces[0]
+                values = " ".join(f"{trace.best.log_likelihood / 300:.3f}" for trace in traces)
+                experts = " ".join(str(trace.best.n_active) for trace in traces)
+                print(f"| {label}, T = {n_layers} | {name} | {values} | {experts} |", flush=True)
 
 
 PARTS = {part.__name__: part for part in (fit, cost, breakdown, threads, growth, memory, thin, effective)}

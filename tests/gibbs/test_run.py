@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from scipy import sparse
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointError, CheckpointPlan
 from softpolytope.gibbs.data import TrainingData
-from softpolytope.gibbs.run import RunOptions, run_chains
+from softpolytope.gibbs.protocol import paper_settings
+from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
+from softpolytope.inspection.diagnostics import diagnose, in_words
 from softpolytope.model.prior import Prior
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
@@ -262,3 +265,43 @@ def test_schedule_is_checked():
         Schedule(10, 10, 1)
     with pytest.raises(ValueError, match="n_draws must"):
         Schedule(10, 5, 6)
+
+
+@pytest.mark.slow
+def test_a_stuck_chain_is_flagged():
+    """Three chains from their own starts agree; one held in a worse mode by too small steps is named."""
+    rows = circle_rows(300)
+    plan = settings(n_sweeps=1500, n_burn_in=500, n_draws=1)
+    free = run_chains(rows, plan, 3, 3)
+    assert diagnose(free.label_free(0, 500))[0].is_fine
+    # One expert takes all the weight; the others have weights from which they cannot come back without the refresh.
+    start = GibbsState(
+        np.zeros((4, 2, 3)), np.ones((4, 2, 3)), np.ones((4, 2)), np.array([0.0, -900.0, -900.0, -900.0]), 1e-3, 1.0
+    )
+    held = Moves(refresh=False, fit_weights=False)
+    stuck = run_chains(rows, replace(plan, moves=held), 3, 1, start=start)
+    together = RunResult([[*free.traces[0], *stuck.traces[0]]], is_complete=True)
+    found = {item.name: item for item in diagnose(together.label_free(0, 500))}
+    assert found["log-likelihood"].odd_chains == (3,)
+    assert any("without chain 3" in sentence for sentence in in_words(list(found.values())))
+
+
+def test_the_papers_protocol():
+    """Six-term Polya-Gamma sums, deletions at 525, 575, ..., the best draw of the second half, the paper's start."""
+    plan = paper_settings(n_layers=2, max_experts=6, n_sweeps=700)
+    assert plan.schedule.prune_at == (525, 575, 625, 675)
+    assert plan.moves.pg_terms == 6
+    assert plan.prior == Prior(0.01, 0.01, 1.0, 1.0, 1e-6, "learned")
+    trace = run_chains(circle_rows(), plan, 1).traces[0][0]
+    assert len(trace.draws[0].log_weights) == 6  # sweep 357, before the first deletion
+    assert len(trace.draws[-1].log_weights) <= 6
+    assert trace.best.sweep >= 350
+    assert trace.best.log_likelihood == max(trace.log_likelihood[350:])
+
+
+def test_moves_by_name():
+    """The two scans, and the better one."""
+    assert Moves.of("auto") == Moves.of("collapsed")
+    assert Moves.of("paper").scan == "paper"
+    with pytest.raises(ValueError, match="scan must be"):
+        Moves.of("gibbs")

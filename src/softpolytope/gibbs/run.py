@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
@@ -49,6 +50,19 @@ class RunResult:
 
     traces: list[list[Trace]]
     is_complete: bool  # False if the run was stopped before its last sweep
+
+    def label_free(self, labelling: int, n_burn_in: int) -> dict[str, FloatArray]:
+        """What of a labelling can be compared between chains: series (chains, sweeps after burn-in) by name.
+
+        `inspection.diagnostics.diagnose` takes them. Chains stopped at different sweeps are cut to the shortest.
+        """
+        traces = self.traces[labelling]
+        n_sweeps = min(trace.n_sweeps for trace in traces)
+        names = {"log-likelihood": "log_likelihood", "number of experts": "n_active", "mass": "mass"}
+        return {
+            name: np.array([getattr(trace, series)[n_burn_in:n_sweeps] for trace in traces])
+            for name, series in names.items()
+        }
 
 
 def run_chains(
