@@ -2,7 +2,21 @@
 
 from importlib.metadata import version
 
+from softpolytope.estimators.classifiers import (
+    SoftplusClassifier,
+    StackSoftplusClassifier,
+    SumSoftplusClassifier,
+    SumStackSoftplusClassifier,
+)
 from softpolytope.model.prior import Prior
 
 __version__ = version("softpolytope")
-__all__ = ["Prior", "__version__"]
+
+__all__ = [
+    "Prior",
+    "SoftplusClassifier",
+    "StackSoftplusClassifier",
+    "SumSoftplusClassifier",
+    "SumStackSoftplusClassifier",
+    "__version__",
+]

@@ -98,7 +98,7 @@ def _checked_design(design: Any) -> Design:
         rows.sum_duplicates()
         rows.eliminate_zeros()
         # The kernels take 32-bit indices; blocks are far smaller than they can count.
-        rows.indices = rows.indices.astype(np.intc)
+        rows.indices, rows.indptr = rows.indices.astype(np.intc), rows.indptr.astype(np.intc)
         values = rows.data
     else:
         rows = values = np.ascontiguousarray(design, dtype=np.float64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.random import SeedSequence
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -42,6 +43,10 @@ class RunOptions:
     n_threads: int = 1
     callback: Callback | None = None  # called after every sweep of every chain, one call at a time; True stops
     checkpoint: CheckpointPlan | None = None
+    keeps_states: bool = False  # whether the result has what it takes to go on
+
+
+ChainArrays = dict[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class RunResult:
 
     traces: list[list[Trace]]
     is_complete: bool  # False if the run was stopped before its last sweep
+    states: list[ChainArrays] | None = None  # of all chains, labelling after labelling, for `start`
 
     def label_free(self, labelling: int, n_burn_in: int) -> dict[str, FloatArray]:
         """What of a labelling can be compared between chains: series (chains, sweeps after burn-in) by name.
@@ -68,16 +74,17 @@ class RunResult:
 def run_chains(
     data: TrainingData,
     settings: ChainSettings,
-    seed: int | None = None,
+    seed: int | SeedSequence | None = None,
     n_chains: int = 1,
     labelings: tuple[int, ...] = (0,),
     options: RunOptions | None = None,
-    start: GibbsState | None = None,
+    start: GibbsState | list[ChainArrays] | None = None,
 ) -> RunResult:
     """Run `n_chains` chains of each labelling; labelling 0 is that of the data, 1 the opposite.
 
     Ctrl-C, or a callback that returns True, ends the run after the sweeps under way; what was sampled until then is
-    returned.
+    returned. `start` is where all chains begin, by default each at a random place of its own; or the `states` of an
+    earlier run of the same data and seed, whose chains then go on to the end of the schedule.
 
     Examples
     --------
@@ -102,10 +109,14 @@ def run_chains(
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = options.n_threads > len(jobs)
         make_home = partial(_make_home, pool if has_block_threads else None)
+        first = None if isinstance(start, list) else start
         chains = [
-            Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, start)
+            Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, first)
             for labelling, chain in jobs
         ]
+        if isinstance(start, list):
+            for chain, arrays in zip(chains, start, strict=True):
+                chain.restore(arrays)
         runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
         runner.resume(_fingerprint(data, settings, streams, jobs))
         if has_block_threads or options.n_threads <= 1:
@@ -114,7 +125,8 @@ def run_chains(
             runner.run_on(pool)
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
-    return RunResult(grouped, all(chain.is_done for chain in chains))
+    states = [chain.to_arrays() for chain in chains] if options.keeps_states else None
+    return RunResult(grouped, all(chain.is_done for chain in chains), states)
 
 
 class _Runner:

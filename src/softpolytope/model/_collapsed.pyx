@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
 
-from softpolytope.model._softplus cimport log_one_plus
+from softpolytope.model._softplus cimport next_activation
 from softpolytope.model._vector_math cimport (
     activate_with_slopes,
     add_multiple,
@@ -113,28 +113,6 @@ cdef void add_slopes(const Rows* rows, const Experts* experts, Py_ssize_t start,
         for entry in range(rows.indptr[start + row], rows.indptr[start + row + 1]):
             slopes = experts.slopes + <Py_ssize_t> rows.indices[entry] * n_lines
             add_multiple(n_lines, rows.values[entry], line, slopes)
-
-
-cdef double next_activation(double predictor, double activation, double* log_activation,
-                            double* slope) noexcept nogil:
-    """q' = log(1 + q e^x'beta) and log q' for any numbers, and the derivative of log q' by log q."""
-    cdef double odds, result, logit
-    if 1e-290 < activation < INFINITY:
-        log_activation[0] = log(activation)
-    logit = predictor + log_activation[0]
-    if logit > 37.0:
-        log_activation[0] = log(logit)
-        slope[0] = 1.0 / logit
-        return logit
-    if logit < -37.0:
-        log_activation[0] = logit
-        slope[0] = 1.0
-        return exp(logit)
-    odds = exp(logit)
-    result = log_one_plus(odds)
-    slope[0] = odds / ((1.0 + odds) * result)
-    log_activation[0] = log(result)
-    return result
 
 
 cdef double repeat_row(const Rows* rows, const Experts* experts, Py_ssize_t start, Py_ssize_t row, double offset,

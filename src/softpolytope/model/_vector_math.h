@@ -98,6 +98,22 @@ static void activate_with_slopes(
     }
 }
 
+/* q' = log(1 + q e^predictor) in place of q; `is_plain` as above. */
+SOFTPOLYTOPE_WIDE
+static void activate(
+    ptrdiff_t n, const double *restrict predictor, double *restrict activation, double *restrict is_plain
+) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double x = predictor[i];
+        const int is_inside = (x <= 500.0) & (x >= -500.0);
+        const double odds = activation[i] * plain_exp(is_inside ? x : 0.0);
+        const double u = 1.0 + odds;
+        const double result = plain_log(u) + (odds - (u - 1.0)) / u;
+        activation[i] = result;
+        is_plain[i] = is_inside & (result > 1e-290) ? is_plain[i] : 0.0;
+    }
+}
+
 /* From rates 1e-290 < lambda: log(1 - e^-lambda) and 1 / (e^lambda - 1). */
 SOFTPOLYTOPE_WIDE
 static void log_positive_with_slopes(

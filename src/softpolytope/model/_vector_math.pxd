@@ -5,5 +5,6 @@ cdef extern from "_vector_math.h" nogil:
     double plain_log(double x)
     void add_multiple(Py_ssize_t n, double a, const double* x, double* y)
     void activate_with_slopes(Py_ssize_t n, double* predictor, double* activation, double* is_plain)
+    void activate(Py_ssize_t n, const double* predictor, double* activation, double* is_plain)
     void log_positive_with_slopes(Py_ssize_t n, const double* rate, double* log_positive, double* slope)
     void log_softplus_of(Py_ssize_t n, double* z, double* activation)

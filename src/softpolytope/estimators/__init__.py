@@ -1,0 +1,1 @@
+"""The classifiers, in scikit-learn's manner."""

@@ -1,0 +1,160 @@
+"""Checks of what users hand to a classifier: parameters, rows, labels and weights."""
+
+import numbers
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+
+from softpolytope._typing import FloatArray
+from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.gibbs.sweep import Moves
+from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.posterior import Estimate
+from softpolytope.model.prior import Prior
+
+Inference = Literal["auto", "gibbs"]
+ScanChoice = Literal["auto", "paper", "collapsed"]
+
+MOST_DRAWS_BY_DEFAULT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parameters of a classifier, checked and with their defaults filled in."""
+
+    max_experts: int
+    n_layers: int
+    fit_weight: bool
+    moves: Moves
+    schedule: Schedule
+    n_chains: int
+    prior: Prior
+    checkpoint: CheckpointPlan | None
+
+
+def checked_settings(estimator: Any) -> Settings:
+    """Check all parameters of a classifier."""
+    check_choice(estimator, "inference", get_args(Inference))
+    check_choice(estimator, "scan", get_args(ScanChoice))
+    check_choice(estimator, "estimate", get_args(Estimate))
+    for name in ("symmetric", "standardize", "warm_start"):
+        check_flag(estimator, name)
+    fit_weight = getattr(estimator, "fit_weight", True)
+    if not isinstance(fit_weight, bool | np.bool_):
+        raise ValueError(f"fit_weight must be True or False; got {fit_weight!r}.")
+    if estimator.prior is not None and not isinstance(estimator.prior, Prior):
+        raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
+    moves = Moves.of(estimator.scan)
+    if not fit_weight:
+        moves = Moves(moves.scan, moves.polya_gamma, moves.hamiltonian_steps, refresh=False, fit_weights=False)
+    return Settings(
+        max_experts=checked_integer("max_experts", getattr(estimator, "max_experts", 1), 1),
+        n_layers=checked_integer("n_layers", getattr(estimator, "n_layers", 1), 1),
+        fit_weight=bool(fit_weight),
+        moves=moves,
+        schedule=checked_schedule(estimator),
+        n_chains=checked_integer("n_chains", estimator.n_chains, 1),
+        prior=estimator.prior or Prior(),
+        checkpoint=checked_checkpoint(estimator.checkpoint),
+    )
+
+
+def checked_schedule(estimator: Any) -> Schedule:
+    """Sweeps, burn-in (by default half of them) and kept draws (by default up to 50 a chain)."""
+    n_sweeps = checked_integer("n_sweeps", estimator.n_sweeps, 2)
+    n_burn_in = n_sweeps // 2
+    if estimator.n_burn_in is not None:
+        n_burn_in = checked_integer("n_burn_in", estimator.n_burn_in, 0)
+        if n_burn_in >= n_sweeps:
+            raise ValueError(f"n_burn_in must be below n_sweeps = {n_sweeps}; got {n_burn_in}.")
+    n_kept = n_sweeps - n_burn_in
+    n_draws = min(n_kept, MOST_DRAWS_BY_DEFAULT)
+    if estimator.n_draws is not None:
+        n_draws = checked_integer("n_draws", estimator.n_draws, 1)
+        if n_draws > n_kept:
+            raise ValueError(f"n_draws must be at most the {n_kept} sweeps after burn-in; got {n_draws}.")
+    return Schedule(n_sweeps, n_burn_in, n_draws)
+
+
+def checked_integer(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+    return int(value)
+
+
+def check_choice(estimator: Any, name: str, choices: tuple[str, ...]) -> None:
+    """Raise unless a parameter is one of the names allowed."""
+    value = getattr(estimator, name)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def check_flag(estimator: Any, name: str) -> None:
+    """Raise unless a parameter is a truth value."""
+    value = getattr(estimator, name)
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def checked_checkpoint(value: Any) -> CheckpointPlan | None:
+    """A folder, or a plan with one."""
+    if value is None or isinstance(value, CheckpointPlan):
+        return value
+    if isinstance(value, str | Path):
+        return CheckpointPlan(Path(value))
+    raise ValueError(f"checkpoint must be a folder, a CheckpointPlan or None; got {value!r}.")
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for the streams: the number itself, or one drawn from what scikit-learn accepts."""
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        seed = int(random_state)
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {seed}.")
+        return seed
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_finite(X: Any, names: Any) -> None:
+    """Raise at the first entry that is not a finite number, naming its column and row."""
+    entries: Any = X
+    values = entries.data if sparse.issparse(X) else entries
+    if np.isfinite(values).all():
+        return
+    bad = np.argwhere(~np.isfinite(values))[0]
+    if sparse.issparse(X):
+        value = values[bad[0]]
+        row, column = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1, int(entries.indices[bad[0]])
+    else:
+        value, row, column = values[tuple(bad)], int(bad[0]), int(bad[1])
+    label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
+    kind = "NaN" if np.isnan(value) else f"{value} (infinity)"
+    raise ValueError(
+        f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
+        "Impute or drop such rows first."
+    )
+
+
+def row_weights(estimator: Any, y: Any, sample_weight: FloatArray | None) -> FloatArray:
+    """Sample weights times class weights."""
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_bad = ~np.isfinite(weights) | (weights < 0.0)
+    if is_bad.any():
+        row = int(np.flatnonzero(is_bad)[0])
+        raise ValueError(f"sample_weight must be finite and >= 0; got {weights[row]} at row {row}.")
+    if estimator.class_weight is None:
+        return weights
+    if estimator.class_weight == "balanced" and sample_weight is not None:
+        # Balanced with respect to the weights: rows given twice and rows of weight two are the same data.
+        classes, codes = np.unique(y, return_inverse=True)
+        totals = np.bincount(codes, weights)
+        with np.errstate(divide="ignore"):
+            factors = np.where(totals > 0.0, totals.sum() / (len(classes) * totals), 0.0)
+        return np.asarray(weights * factors[codes])
+    return np.asarray(weights * compute_sample_weight(estimator.class_weight, y))

@@ -1,0 +1,93 @@
+"""What a user sees of a fit under way: scikit-learn's callbacks where there are any, else one line on the terminal."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from softpolytope.gibbs.run import Progress
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Stands in where scikit-learn has no callbacks."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "ProgressLine", "Reporter", "reporter_of", "with_callbacks"]
+
+Reporter = Callable[[Progress], bool | None]
+
+# Seconds between two updates of the line.
+BETWEEN_UPDATES = 0.2
+
+
+def reporter_of(estimator: Any, n_runs: int, n_sweeps: int) -> Reporter | None:
+    """What is called after each of the `n_sweeps` sweeps of each of `n_runs` chains; nothing, unless asked for."""
+    reporters: list[Reporter] = []
+    if getattr(estimator, "_skl_callbacks", None):
+        reporters.append(_scikit_learn_reporter(estimator, n_runs * n_sweeps))
+    if estimator.verbose:
+        reporters.append(ProgressLine(n_runs * n_sweeps, sys.stderr))
+    if not reporters:
+        return None
+
+    def report(progress: Progress) -> bool:
+        # All are told, even if one has asked to stop.
+        answers = [bool(reporter(progress)) for reporter in reporters]
+        return any(answers)
+
+    return report
+
+
+def _scikit_learn_reporter(estimator: Any, n_tasks: int) -> Reporter:
+    root = estimator._init_callback_context(max_subtasks=n_tasks)
+
+    def report(progress: Progress) -> bool:
+        name = f"sweep of labelling {progress.labelling}, chain {progress.chain}"
+        context = root.subcontext(task_name=name)
+        context.call_on_fit_task_begin(estimator=estimator)
+        return bool(context.call_on_fit_task_end(estimator=estimator))
+
+    return report
+
+
+class ProgressLine:
+    """One line that says how far all chains are, what the last one is at, and how long it will take."""
+
+    def __init__(self, n_tasks: int, out: TextIO) -> None:
+        self._n_tasks = n_tasks
+        self._out = out
+        self._n_done = 0
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        """Count a sweep, and write the line if it is time."""
+        self._n_done += 1
+        now = time.monotonic()
+        is_last = self._n_done == self._n_tasks
+        if now - self._last < BETWEEN_UPDATES and not is_last:
+            return
+        self._last = now
+        left = (now - self._start) * (self._n_tasks - self._n_done) / self._n_done
+        line = (
+            f"{self._n_done / self._n_tasks:4.0%} of {self._n_tasks} sweeps, {_duration(left)} left; "
+            f"log-likelihood {progress.draw.log_likelihood:.1f}, {progress.draw.n_active} experts"
+        )
+        self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))
+        self._out.flush()
+
+
+def _duration(seconds: float) -> str:
+    """3 s, 2:05 min or 1:02:05 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d} h"

@@ -1,0 +1,445 @@
+"""The four classifiers: one expert or many, one layer or several."""
+
+from typing import Any
+
+from softpolytope.estimators._base import SoftplusBase
+from softpolytope.model.prior import Prior
+
+
+class SoftplusClassifier(SoftplusBase):
+    """One expert, one layer: a generalised linear model.
+
+    P(y = 1 | x) = 1 - (1 + e^{x'beta})^{-r}: with r = 1 logistic regression, otherwise one with a skewed link.
+
+    Parameters
+    ----------
+    fit_weight : bool
+        Whether the expert's weight is fitted; held at one, this is Bayesian logistic regression.
+    inference : {"auto", "gibbs"}
+        "gibbs" draws from the posterior; "auto" is the same for now.
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_chains : int
+        Chains per labelling.
+    n_sweeps, n_burn_in, n_draws : int
+        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
+        over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters; `Prior()` if not given.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+    checkpoint : str or Path, optional
+        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labelling (and class, if there are more than two).
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope import SoftplusClassifier
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]] * 5)
+    >>> model = SoftplusClassifier(n_sweeps=200, random_state=0).fit(X, ["no", "no", "yes", "yes"] * 5)
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters from here
+        self,
+        *,
+        fit_weight: bool = True,
+        inference: str = "auto",
+        scan: str = "auto",
+        symmetric: bool = True,
+        estimate: str = "mean",
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        n_draws: int | None = None,
+        prior: Prior | None = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            inference=inference,
+            scan=scan,
+            symmetric=symmetric,
+            estimate=estimate,
+            n_chains=n_chains,
+            n_sweeps=n_sweeps,
+            n_burn_in=n_burn_in,
+            n_draws=n_draws,
+            prior=prior,
+            standardize=standardize,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            checkpoint=checkpoint,
+            verbose=verbose,
+        )
+        self.fit_weight = fit_weight
+
+
+class SumSoftplusClassifier(SoftplusBase):
+    """A sum of experts of one layer each: one class lies outside a convex polytope.
+
+    P(y = 1 | x) = 1 - exp(-sum_k r_k log(1 + e^{x'beta_k})): a point is positive if any expert says so, so the
+    negative rows are those inside a polytope with one face per expert.
+
+    Parameters
+    ----------
+    max_experts : int
+        Experts at most; those the data do not need stay empty.
+    inference : {"auto", "gibbs"}
+        "gibbs" draws from the posterior; "auto" is the same for now.
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_chains : int
+        Chains per labelling.
+    n_sweeps, n_burn_in, n_draws : int
+        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
+        over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters; `Prior()` if not given.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+    checkpoint : str or Path, optional
+        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labelling (and class, if there are more than two).
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from softpolytope import SumSoftplusClassifier
+    >>> X, y = make_circles(120, factor=0.4, noise=0.1, random_state=0)
+    >>> model = SumSoftplusClassifier(n_sweeps=300, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters from here
+        self,
+        *,
+        max_experts: int = 20,
+        inference: str = "auto",
+        scan: str = "auto",
+        symmetric: bool = True,
+        estimate: str = "mean",
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        n_draws: int | None = None,
+        prior: Prior | None = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            inference=inference,
+            scan=scan,
+            symmetric=symmetric,
+            estimate=estimate,
+            n_chains=n_chains,
+            n_sweeps=n_sweeps,
+            n_burn_in=n_burn_in,
+            n_draws=n_draws,
+            prior=prior,
+            standardize=standardize,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            checkpoint=checkpoint,
+            verbose=verbose,
+        )
+        self.max_experts = max_experts
+
+
+class StackSoftplusClassifier(SoftplusBase):
+    """One expert of several layers: one class lies inside a convex polytope.
+
+    An expert of T layers says yes where all of its T criteria hold, so the positive rows are those inside a
+    polytope with one face per layer.
+
+    Parameters
+    ----------
+    n_layers : int
+        Layers of the stack.
+    inference : {"auto", "gibbs"}
+        "gibbs" draws from the posterior; "auto" is the same for now.
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_chains : int
+        Chains per labelling.
+    n_sweeps, n_burn_in, n_draws : int
+        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
+        over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters; `Prior()` if not given.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+    checkpoint : str or Path, optional
+        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labelling (and class, if there are more than two).
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from softpolytope import StackSoftplusClassifier
+    >>> X, y = make_circles(120, factor=0.4, noise=0.1, random_state=0)
+    >>> model = StackSoftplusClassifier(n_layers=4, n_sweeps=300, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters from here
+        self,
+        *,
+        n_layers: int = 3,
+        inference: str = "auto",
+        scan: str = "auto",
+        symmetric: bool = True,
+        estimate: str = "mean",
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        n_draws: int | None = None,
+        prior: Prior | None = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            inference=inference,
+            scan=scan,
+            symmetric=symmetric,
+            estimate=estimate,
+            n_chains=n_chains,
+            n_sweeps=n_sweeps,
+            n_burn_in=n_burn_in,
+            n_draws=n_draws,
+            prior=prior,
+            standardize=standardize,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            checkpoint=checkpoint,
+            verbose=verbose,
+        )
+        self.n_layers = n_layers
+
+
+class SumStackSoftplusClassifier(SoftplusBase):
+    """A sum of experts of several layers: one class lies in a union of convex polytopes.
+
+    The most general of the four, and the one to try first: each expert is a polytope with one face per layer, and a
+    point is positive if it lies in any of them.
+
+    Parameters
+    ----------
+    max_experts : int
+        Experts at most; those the data do not need stay empty.
+    n_layers : int
+        Layers of each expert.
+    inference : {"auto", "gibbs"}
+        "gibbs" draws from the posterior; "auto" is the same for now.
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_chains : int
+        Chains per labelling.
+    n_sweeps, n_burn_in, n_draws : int
+        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
+        over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters; `Prior()` if not given.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+    checkpoint : str or Path, optional
+        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labelling (and class, if there are more than two).
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softpolytope import SumStackSoftplusClassifier
+    >>> X, y = make_moons(120, noise=0.2, random_state=0)
+    >>> model = SumStackSoftplusClassifier(n_sweeps=300, random_state=0).fit(X, y)
+    >>> model.predict_interval(X[:1], level=0.9).shape
+    (1, 2)
+    """
+
+    def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters from here
+        self,
+        *,
+        max_experts: int = 20,
+        n_layers: int = 3,
+        inference: str = "auto",
+        scan: str = "auto",
+        symmetric: bool = True,
+        estimate: str = "mean",
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        n_draws: int | None = None,
+        prior: Prior | None = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            inference=inference,
+            scan=scan,
+            symmetric=symmetric,
+            estimate=estimate,
+            n_chains=n_chains,
+            n_sweeps=n_sweeps,
+            n_burn_in=n_burn_in,
+            n_draws=n_draws,
+            prior=prior,
+            standardize=standardize,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            checkpoint=checkpoint,
+            verbose=verbose,
+        )
+        self.max_experts = max_experts
+        self.n_layers = n_layers

@@ -1,0 +1,155 @@
+"""What fitting leaves behind: draws of the parameters, in the user's units, and how they predict."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.model import _predict
+
+Estimate = Literal["mean", "best"]
+
+# Numbers held at once while rows are predicted; rows are taken in blocks so that draws x rows stay below it.
+MOST_RATES_AT_ONCE = 4_000_000
+# Rows of a block at least, so that each is worth a thread's attention.
+FEWEST_ROWS_OF_A_BLOCK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Draws of the parameters of one labelling; their experts stand one after the other."""
+
+    coefficients: FloatArray  # (experts of all draws, layers, 1 + features), the intercept first
+    expert_weights: FloatArray  # (experts of all draws,)
+    is_active: BoolArray  # (experts of all draws,), whether the expert had counts
+    starts: NDArray[np.intp]  # (draws + 1,), draw d has the experts starts[d] to starts[d + 1]
+    log_likelihood: FloatArray  # (draws,), of the training rows
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[tuple[FloatArray, FloatArray, BoolArray, float]]) -> Self:
+        """Join draws given as (coefficients, expert weights, is active, log likelihood)."""
+        counts = [len(part[1]) for part in parts]
+        return cls(
+            np.ascontiguousarray(np.concatenate([part[0] for part in parts])),
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate([part[2] for part in parts]),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+            np.array([part[3] for part in parts], dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.log_likelihood)
+
+    def __getitem__(self, draw: int) -> "Draws":
+        """One draw alone."""
+        experts = slice(self.starts[draw], self.starts[draw + 1])
+        return Draws(
+            self.coefficients[experts],
+            self.expert_weights[experts],
+            self.is_active[experts],
+            np.array([0, self.starts[draw + 1] - self.starts[draw]], dtype=np.intp),
+            self.log_likelihood[draw : draw + 1],
+        )
+
+    @property
+    def n_active(self) -> NDArray[np.intp]:
+        """Experts with counts, by draw."""
+        return np.array([self.is_active[a:b].sum() for a, b in zip(self.starts, self.starts[1:], strict=False)])
+
+    def rate_function(self) -> Callable[[Any], FloatArray]:
+        """A function from rows, dense C-ordered doubles or CSR, to lambda (draws, rows)."""
+        n_experts, n_layers, n_columns = self.coefficients.shape
+        intercepts = np.ascontiguousarray(self.coefficients[:, :, 0])
+        slopes = np.ascontiguousarray(self.coefficients[:, :, 1:])
+        turned = np.ascontiguousarray(slopes.reshape(n_experts * n_layers, n_columns - 1).T)
+
+        def rates(X: Any) -> FloatArray:
+            out = np.empty((len(self), X.shape[0]))
+            if sparse.issparse(X):
+                rows: Any = X
+                entries = (rows.data, rows.indices.astype(np.intc), rows.indptr.astype(np.intc))
+                _predict.fill_rates_sparse(*entries, turned, intercepts, self.expert_weights, self.starts, out)
+            else:
+                _predict.fill_rates_dense(X, slopes, intercepts, self.expert_weights, self.starts, out)
+            return out
+
+        return rates
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingPosterior:
+    """One labelling: the kept draws of all chains, the best draw, and what was recorded of every sweep."""
+
+    draws: Draws  # chain after chain
+    best: Draws  # the one draw of highest training likelihood
+    n_chains: int
+    log_likelihood: FloatArray  # (chains, sweeps)
+    n_active: FloatArray  # (chains, sweeps)
+    mass: FloatArray  # (chains, sweeps)
+
+    def chosen(self, estimate: Estimate) -> Draws:
+        """The draws that an estimate is made of."""
+        return self.best if estimate == "best" else self.draws
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionPosterior:
+    """One label against the rest: P(y = 1) by the labelling itself and, if symmetric, by its opposite."""
+
+    labelings: tuple[LabellingPosterior, ...]
+
+    def probabilities(self, X: Any, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
+        """P(y = 1) and P(y = 0) of rows, averaged over draws; neither is one minus the other, so both are precise."""
+        blocks = list(self._over_blocks(X, estimate, n_threads, _mean_chances))
+        return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+    def probability_draws(self, X: Any, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
+        """P(y = 1) of every draw, (draws, rows)."""
+        blocks = list(self._over_blocks(X, estimate, n_threads, lambda rates: _chances(rates)[0]))
+        return np.concatenate(blocks, axis=1)
+
+    def _over_blocks(
+        self, X: Any, estimate: Estimate, n_threads: int, finish: Callable[[list[FloatArray]], Any]
+    ) -> Iterator[Any]:
+        """Apply `finish` to the rates (one array per labelling) of block after block of rows, in order."""
+        draws = [labelling.chosen(estimate) for labelling in self.labelings]
+        functions = [item.rate_function() for item in draws]
+        n_rows = X.shape[0]
+        size = max(FEWEST_ROWS_OF_A_BLOCK, MOST_RATES_AT_ONCE // (len(draws[0]) * len(draws) * max(n_threads, 1)))
+        starts = range(0, n_rows, size)
+
+        def one(start: int) -> Any:
+            rows = X[start : start + size]
+            return finish([function(rows) for function in functions])
+
+        if n_threads == 1 or len(starts) == 1:
+            yield from map(one, starts)
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                yield from pool.map(one, starts)
+
+
+def _chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """P(y = 1) and P(y = 0) from lambda of the labelling, and of its opposite if there is one."""
+    own = rates[0]
+    if len(rates) == 1:
+        return -np.expm1(-own), np.exp(-own)
+    other = rates[1]
+    return 0.5 * (np.exp(-other) - np.expm1(-own)), 0.5 * (np.exp(-own) - np.expm1(-other))
+
+
+def _mean_chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    positive, negative = _chances(rates)
+    return positive.mean(axis=0), negative.mean(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The whole fitted model: one regression for two classes, one per class for more."""
+
+    regressions: tuple[RegressionPosterior, ...]
