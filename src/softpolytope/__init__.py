@@ -7,6 +7,7 @@ from softpolytope.estimators.classifiers import (
     StackSoftplusClassifier,
     SumSoftplusClassifier,
     SumStackSoftplusClassifier,
+    load_model,
 )
 from softpolytope.model.prior import Prior
 
@@ -19,4 +20,5 @@ __all__ = [
     "SumSoftplusClassifier",
     "SumStackSoftplusClassifier",
     "__version__",
+    "load_model",
 ]

@@ -1,6 +1,7 @@
 """What all classifiers share: validation, fitting, prediction, and access to the posterior."""
 
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
+from softpolytope.estimators._files import save_classifier
 from softpolytope.estimators._fitting import Fitted, How, Task, fit_regression, with_more_sweeps
 from softpolytope.estimators._multiclass import combined
 from softpolytope.estimators._parameters import Settings, check_finite, checked_settings, row_weights, seed_of
@@ -128,9 +130,7 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         self.classes_, codes = np.unique(y, return_inverse=True)
         totals = np.bincount(codes, weights)
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs rows of at least two classes."
-            )
+            raise ValueError(f"y holds only one class, {self.classes_.tolist()[0]!r}; at least two classes are needed.")
         if not (totals > 0.0).all():
             missing = self.classes_.tolist()[int(np.argmin(totals))]
             raise ValueError(f"class {missing!r} has no row of positive weight; leave its rows out or weight them.")
@@ -239,6 +239,11 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
     def log_likelihood_(self) -> list[FloatArray]:
         """Log-likelihood of the training rows, (chains, sweeps) per labelling (and class)."""
         return [labelling.log_likelihood for labelling in self._all_labelings()]
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside."""
+        check_is_fitted(self)
+        save_classifier(self, path)
 
     def _all_labelings(self) -> list[LabellingPosterior]:
         check_is_fitted(self)

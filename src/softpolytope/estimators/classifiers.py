@@ -1,8 +1,10 @@
 """The four classifiers: one expert or many, one layer or several."""
 
+from pathlib import Path
 from typing import Any
 
 from softpolytope.estimators._base import SoftplusBase
+from softpolytope.estimators._files import load_classifier
 from softpolytope.model.prior import Prior
 
 
@@ -396,7 +398,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
     >>> from sklearn.datasets import make_moons
     >>> from softpolytope import SumStackSoftplusClassifier
     >>> X, y = make_moons(120, noise=0.2, random_state=0)
-    >>> model = SumStackSoftplusClassifier(n_sweeps=300, random_state=0).fit(X, y)
+    >>> model = SumStackSoftplusClassifier(n_sweeps=300, n_chains=1, random_state=0).fit(X, y)
     >>> model.predict_interval(X[:1], level=0.9).shape
     (1, 2)
     """
@@ -443,3 +445,36 @@ class SumStackSoftplusClassifier(SoftplusBase):
         )
         self.max_experts = max_experts
         self.n_layers = n_layers
+
+
+CLASSIFIERS = {
+    classifier.__name__: classifier
+    for classifier in (
+        SoftplusClassifier,
+        SumSoftplusClassifier,
+        StackSoftplusClassifier,
+        SumStackSoftplusClassifier,
+    )
+}
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a classifier written by its `save`.
+
+    Reading runs no code from the file; what is damaged, made by a newer version or no model at all raises a
+    `ModelFileError` that says so.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from softpolytope import SoftplusClassifier, load_model
+    >>> X, y = [[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5
+    >>> model = SoftplusClassifier(n_sweeps=50, n_chains=1, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.softpolytope")
+    ...     again = load_model(Path(folder) / "model.softpolytope")
+    >>> bool((again.predict_proba([[1.5]]) == model.predict_proba([[1.5]])).all())
+    True
+    """
+    return load_classifier(path, CLASSIFIERS)

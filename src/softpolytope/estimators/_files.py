@@ -1,0 +1,186 @@
+"""Fitted classifiers to and from model files."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softpolytope.estimators._fitting import Fitted
+from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior
+from softpolytope.model.prior import Prior
+
+Arrays = dict[str, NDArray[Any]]
+_DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_active": "bool", "starts": "int64",
+                "log_likelihood": "float64"}  # fmt: skip
+_SERIES = ("log_likelihood", "n_active", "mass")
+_CLASS_KINDS = {"b": "bool", "i": "int64", "u": "int64", "f": "float64", "U": "str", "O": "str"}
+MOST_CLASSES = 100_000
+
+
+def save_classifier(classifier: Any, path: str | Path) -> None:
+    """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
+    arrays: Arrays = {}
+    regressions = []
+    for number, fit in enumerate(classifier._fits):
+        arrays[f"{number}.probes"] = fit.probe_chances
+        for side, labelling in enumerate(fit.posterior.labelings):
+            _pack_labelling(arrays, f"{number}.{side}", labelling)
+        regressions.append({"n_chains": [labelling.n_chains for labelling in fit.posterior.labelings]})
+    names = getattr(classifier, "feature_names_in_", None)
+    header = {
+        "class": type(classifier).__name__,
+        "parameters": _plain_parameters(classifier.get_params(deep=False)),
+        "classes": _plain_classes(classifier.classes_),
+        "n_features": int(classifier.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "first_kept": int(classifier._first_kept),
+        "regressions": regressions,
+    }
+    write_archive(path, header, arrays)
+
+
+def load_classifier(path: str | Path, known: Mapping[str, type]) -> Any:
+    """Read a classifier of one of the known classes."""
+    header, arrays = read_archive(path)
+    try:
+        return _classifier(header, arrays, known)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(f"{path} is damaged: {error!r}") from error
+
+
+def _classifier(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type]) -> Any:
+    if header["class"] not in known:
+        raise ModelFileError(f"the model is a {header['class']!r}, which this softpolytope does not know.")
+    classifier = known[header["class"]]()
+    classifier.set_params(**_checked_parameters(header["parameters"], classifier.get_params(deep=False)))
+    classes = header["classes"]
+    values = classes["values"]
+    _check(classes["kind"] in _CLASS_KINDS.values() and isinstance(values, list), "the classes are not readable.")
+    _check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
+    wanted = {"bool": bool, "int64": int, "float64": float, "str": str}[classes["kind"]]
+    _check(all(type(value) is wanted for value in values), "the classes are not of one kind.")
+    classifier.classes_ = np.array(values, dtype=classes["kind"])
+    _check(len(np.unique(classifier.classes_)) == len(values), "two classes are the same.")
+    n_features = header["n_features"]
+    _check(type(n_features) is int and n_features >= 1, "the number of features is impossible.")
+    classifier.n_features_in_ = n_features
+    names = header["feature_names"]
+    if names is not None:
+        _check(isinstance(names, list) and len(names) == n_features, "the feature names do not match.")
+        _check(all(isinstance(name, str) for name in names), "the feature names are not text.")
+        classifier.feature_names_in_ = np.array(names, dtype=object)
+    regressions = header["regressions"]
+    expected = 1 if len(values) == 2 else len(values)
+    _check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
+    classifier._fits = [
+        _unpack_regression(arrays, str(number), item["n_chains"], n_features) for number, item in enumerate(regressions)
+    ]
+    classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
+    first = header["first_kept"]
+    _check(type(first) is int and first >= 0, "the burn-in is impossible.")
+    classifier._first_kept = first
+    return classifier
+
+
+def _check(is_right: bool, message: str) -> None:  # noqa: FBT001  # a condition is what it is about
+    if not is_right:
+        raise ModelFileError(message)
+
+
+def _pack_labelling(arrays: Arrays, prefix: str, labelling: LabellingPosterior) -> None:
+    for kind in ("draws", "best"):
+        draws = getattr(labelling, kind)
+        for name, dtype in _DRAW_ARRAYS.items():
+            arrays[f"{prefix}.{kind}.{name}"] = np.asarray(getattr(draws, name), dtype=dtype)
+    for name in _SERIES:
+        arrays[f"{prefix}.{name}"] = np.asarray(getattr(labelling, name), dtype=np.float64)
+
+
+def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: int) -> Fitted:
+    _check(isinstance(n_chains, list) and len(n_chains) in (1, 2), "a regression has one or two labelings.")
+    _check(all(type(n) is int and n >= 1 for n in n_chains), "a labelling has at least one chain.")
+    labelings = [_unpack_labelling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
+    _check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
+    probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
+    _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
+    return Fitted(RegressionPosterior(tuple(labelings)), None, "", probes)
+
+
+def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:
+    draws, best = (_unpack_draws(arrays, f"{prefix}.{kind}", n_features) for kind in ("draws", "best"))
+    _check(len(best) == 1 and len(draws) % n_chains == 0, "the draws do not match the chains.")
+    _check(best.coefficients.shape[1] == draws.coefficients.shape[1], "the draws have different layers.")
+    series = [_typed(arrays, f"{prefix}.{name}", "float64", 2) for name in _SERIES]
+    _check(len({item.shape for item in series}) == 1, "the traces do not match.")
+    return LabellingPosterior(draws, best, n_chains, *series)
+
+
+def _unpack_draws(arrays: Arrays, prefix: str, n_features: int) -> Draws:
+    dimensions = {"coefficients": 3}
+    parts = {
+        name: _typed(arrays, f"{prefix}.{name}", dtype, dimensions.get(name, 1)) for name, dtype in _DRAW_ARRAYS.items()
+    }
+    coefficients, starts, n_draws = parts["coefficients"], parts["starts"], len(parts["log_likelihood"])
+    n_experts = len(coefficients)
+    _check(coefficients.shape[1] >= 1 and coefficients.shape[2] == n_features + 1, "the hyperplanes do not match.")
+    _check(len(parts["expert_weights"]) == len(parts["is_active"]) == n_experts, "weights and experts do not match.")
+    _check(bool((parts["expert_weights"] >= 0.0).all()), "a weight is negative.")
+    _check(n_draws >= 1 and len(starts) == n_draws + 1, "the draws do not match.")
+    is_ordered = starts[0] == 0 and starts[-1] == n_experts and (np.diff(starts) >= 0).all()
+    _check(bool(is_ordered), "the draws do not match.")
+    parts["starts"] = starts.astype(np.intp)
+    return Draws(**parts)
+
+
+def _typed(arrays: Arrays, name: str, dtype: str, n_dimensions: int) -> NDArray[Any]:
+    """An array of the type and number of dimensions expected, all of its numbers finite."""
+    array = arrays[name]
+    _check(array.dtype.name == dtype and array.ndim == n_dimensions, f"array {name!r} is not what it should be.")
+    _check(dtype != "float64" or bool(np.isfinite(array).all()), f"array {name!r} holds numbers that are not finite.")
+    return array
+
+
+def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Prior):
+            plain[name] = {"prior": asdict(value)}
+        elif isinstance(value, dict):
+            plain[name] = {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+        elif isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating | str) or value is None:
+            plain[name] = _plain(value)
+    plain.pop("checkpoint", None)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    _check(isinstance(plain, dict) and set(plain) <= set(defaults), "the parameters are not those of the classifier.")
+    parameters: dict[str, Any] = {}
+    for name, value in plain.items():
+        if isinstance(value, dict) and "prior" in value:
+            parameters[name] = Prior(**value["prior"])
+        elif isinstance(value, dict):
+            parameters[name] = dict(map(tuple, value["pairs"]))
+        else:
+            _check(value is None or isinstance(value, bool | int | float | str), "a parameter is no plain value.")
+            parameters[name] = value
+    # `estimate` decides how to predict; the others were checked by the fit and are checked again by the next.
+    _check(parameters.get("estimate") in ("mean", "best"), "the estimate is neither mean nor best.")
+    return parameters
+
+
+def _plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
+    kind = _CLASS_KINDS.get(classes.dtype.kind)
+    if kind is None or (kind == "str" and not all(isinstance(value, str) for value in classes.tolist())):
+        raise ValueError(f"classes of type {classes.dtype} cannot be saved; use numbers, booleans or text as labels.")
+    return {"kind": kind, "values": classes.tolist()}

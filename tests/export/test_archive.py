@@ -1,0 +1,134 @@
+"""Model files: what is saved comes back; what is damaged is refused."""
+
+import json
+import pickle
+import random
+import zipfile
+
+import numpy as np
+import pytest
+from fuzz_model_files import edited, good_file, mutated, try_file
+from sklearn.datasets import load_iris
+
+from softpolytope import (
+    Prior,
+    SoftplusClassifier,
+    SumSoftplusClassifier,
+    SumStackSoftplusClassifier,
+    load_model,
+)
+from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("labels", ["numbers", "text", "booleans", "three"])
+def test_a_saved_model_is_the_same_model(labels, tmp_path):
+    """Predictions, names, parameters and diagnostics come back to the last bit."""
+    X, codes = load_iris(return_X_y=True)
+    y = {
+        "numbers": (codes == 2) * 7 - 3,
+        "text": np.where(codes == 1, "yes", "no"),
+        "booleans": codes == 0,
+        "three": codes,
+    }[labels]
+    prior = Prior(precision_shape=2.0)
+    model = SumStackSoftplusClassifier(n_sweeps=24, max_experts=4, prior=prior, random_state=3, estimate="best")
+    model.fit(X, y)
+    model.save(tmp_path / "m.softpolytope")
+    again = load_model(tmp_path / "m.softpolytope")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(again.predict_proba_draws(X), model.predict_proba_draws(X))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.get_params() == model.get_params()
+    assert again.diagnostics() == model.diagnostics()
+    assert again.n_experts_ == model.n_experts_
+    again.save(tmp_path / "again.softpolytope")
+    assert (tmp_path / "again.softpolytope").read_bytes() == (tmp_path / "m.softpolytope").read_bytes()
+
+
+def test_feature_names_come_back(tmp_path):
+    """And are checked at prediction as scikit-learn does."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [0.0, 1.0, 2.0] * 4, "b": [1.0, 0.0, 1.0] * 4})
+    model = SoftplusClassifier(n_sweeps=10, random_state=0).fit(frame, [0, 1, 1] * 4)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[["b", "a"]])
+
+
+def test_labels_that_are_no_plain_data(tmp_path):
+    """A clear error, and no half-written file."""
+    model = SumSoftplusClassifier(n_sweeps=6, max_experts=2, random_state=0)
+    model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    model.classes_ = np.array([(1,), (2,)], dtype=object)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mutated_files(tmp_path):
+    """A few hundred of what `benchmarks/fuzz_model_files.py` tries by the hundred thousand."""
+    path = tmp_path / "m"
+    good = good_file(path)
+    assert try_file(path, len(good)) == "loaded"
+    rng = random.Random(20261115)  # noqa: S311  # no secret
+    found = []
+    for _ in range(300):
+        data = mutated(good, rng)
+        path.write_bytes(data)
+        found.append(try_file(path, len(data)))
+    assert found.count("refused") > 200
+    edits = [edited(good, rng) for _ in range(200)]
+    for data in edits:
+        path.write_bytes(data)
+        try_file(path, len(data))
+
+
+def test_what_is_no_model(tmp_path):
+    """Pickles, empty files, other archives, newer versions: each is refused in words."""
+    path = tmp_path / "m"
+    path.write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(ModelFileError, match="damaged or no softpolytope model"):
+        load_model(path)
+    path.write_bytes(b"")
+    with pytest.raises(ModelFileError):
+        load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps({"format": "other"}))
+    with pytest.raises(ModelFileError, match="no softpolytope model"):
+        load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 2}))
+    with pytest.raises(
+        ModelFileError, match=r"format version 2; this softpolytope reads version 1\. Update softpolytope"
+    ):
+        load_model(path)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "nowhere")
+
+
+def test_a_bomb_is_refused(tmp_path):
+    """Compressed members, and shapes that promise more than there is, are refused before anything is allocated."""
+    path = tmp_path / "m"
+    write_archive(path, {}, {"a": np.zeros(1000)})
+    header, arrays = read_archive(path)
+    assert header == {}
+    assert arrays["a"].shape == (1000,)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    document = json.loads(members["model.json"])
+    for shape in ([2**40], [2**20, 2**20, 2**20, 2**20], [-1], [1.5], "big"):
+        document["arrays"]["a"]["shape"] = shape
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("model.json", json.dumps(document))
+            archive.writestr("arrays/0.bin", members["arrays/0.bin"])
+        with pytest.raises(ModelFileError):
+            read_archive(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", members["model.json"])
+        archive.writestr("arrays/0.bin", bytes(10**7))
+    with pytest.raises(ModelFileError):
+        read_archive(path)
