@@ -102,9 +102,7 @@ def test_what_is_no_model(tmp_path):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 2}))
-    with pytest.raises(
-        ModelFileError, match=r"format version 2; this softpolytope reads version 1\. Update softpolytope"
-    ):
+    with pytest.raises(ModelFileError, match=r"version 2; this softpolytope reads version 1\. Update softpolytope"):
         load_model(path)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nowhere")
