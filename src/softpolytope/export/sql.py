@@ -16,10 +16,10 @@ def sql_probability(posterior: Posterior, columns: Sequence[str], estimate: Esti
     chances = [_probability(regression, names, estimate) for regression in posterior.regressions]
     if len(chances) == 1:
         return chances[0] if code == 1 else f"(1.0 - {chances[0]})"
-    odds = [
-        f"(SELECT p / (CASE WHEN p < 1.0 THEN 1.0 - p ELSE 1e-300 END) FROM (SELECT {p} AS p) AS o)" for p in chances
-    ]
-    return f"({odds[code]} / ({_balanced_sum(odds)}))"
+    parts = [f"{_P}{number}" for number in range(len(chances))]
+    given = ", ".join(f"{chance} AS {part}" for chance, part in zip(chances, parts, strict=True))
+    odds = [f"({part} / (CASE WHEN {part} < 1.0 THEN 1.0 - {part} ELSE 1e-300 END))" for part in parts]
+    return f"(SELECT {odds[code]} / ({_balanced_sum(odds)}) FROM (SELECT {given}) AS {_TABLE})"
 
 
 def _probability(regression: RegressionPosterior, names: list[str], estimate: Estimate) -> str:
@@ -28,8 +28,8 @@ def _probability(regression: RegressionPosterior, names: list[str], estimate: Es
     terms = []
     for draw in range(len(sides[0])):
         survivals = [f"exp(-({_rate(side[draw], names)}))" for side in sides]
-        other = f"{survivals[1]}" if len(sides) == 2 else f"(1.0 - {survivals[0]})"
-        terms.append(f"(0.5 * (1.0 - {survivals[0]} + {other}))")
+        both = f"0.5 * (1.0 - {survivals[0]} + {survivals[1]})" if len(sides) == 2 else f"1.0 - {survivals[0]}"
+        terms.append(f"({both})")
     return f"(({_balanced_sum(terms)}) / {len(terms)}.0)"
 
 
