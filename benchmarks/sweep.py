@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import resource
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,10 @@ def breakdown():
         print(f"| {name} | {', '.join(shares)} |", flush=True)
 
 
+def _note_time(ends, _):
+    ends.append(time.perf_counter())
+
+
 def threads():
     """Two threads against one, one chain, 1e5 rows."""
     data = moons(100_000, 20)
@@ -125,10 +130,11 @@ def threads():
     for name, moves in SCANS.items():
         times = []
         for n_threads in (1, 2):
-            settings = ChainSettings(20, 3, PRIOR, moves, Schedule(4, 0, 1))
-            start = time.perf_counter()
-            run_chains(data, settings, 0, options=RunOptions(n_threads=n_threads))
-            times.append((time.perf_counter() - start) / 4)
+            settings = ChainSettings(20, 3, PRIOR, moves, Schedule(12, 11, 1))
+            ends = []
+            note = partial(_note_time, ends)
+            run_chains(data, settings, 0, options=RunOptions(n_threads=n_threads, callback=note))
+            times.append((ends[-1] - ends[0]) / (len(ends) - 1))
         print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {times[0] / times[1]:.2f} |")
 
 

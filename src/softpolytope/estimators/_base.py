@@ -156,11 +156,7 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probabilities of the classes, (n_samples, n_classes), columns in the order of `classes_`."""
-        rows = self._validated_rows(X)
-        pairs = [
-            regression.probabilities(rows, self.estimate, self._n_threads())  # type: ignore[arg-type]  # checked by fit
-            for regression in self.posterior_.regressions
-        ]
+        pairs = self._chances(X)
         if len(pairs) == 1:
             return np.column_stack([pairs[0][1], pairs[0][0]])
         positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
@@ -177,8 +173,21 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable class of each row."""
-        codes = np.argmax(self.predict_proba(X), axis=1)
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            positive, negative = self._chances(X)[0]
+            codes = (positive > negative).astype(np.intp)
+        else:
+            codes = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[codes])
+
+    def _chances(self, X: ArrayLike) -> list[tuple[FloatArray, FloatArray]]:
+        """P(class) and P(not class) of every regression."""
+        rows = self._validated_rows(X)
+        return [
+            regression.probabilities(rows, self.estimate, self._n_threads())  # type: ignore[arg-type]  # checked by fit
+            for regression in self.posterior_.regressions
+        ]
 
     def predict_proba_draws(self, X: ArrayLike) -> FloatArray:
         """Probabilities by every kept draw: of the second class, (n_draws, n_samples).

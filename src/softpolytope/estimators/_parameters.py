@@ -125,8 +125,10 @@ def check_finite(X: Any, names: Any) -> None:
     """Raise at the first entry that is not a finite number, naming its column and row."""
     entries: Any = X
     values = entries.data if sparse.issparse(X) else entries
-    if np.isfinite(values).all():
-        return
+    # A sum is finite only if all its terms are, and costs half as much.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
+            return
     bad = np.argwhere(~np.isfinite(values))[0]
     if sparse.issparse(X):
         value = values[bad[0]]

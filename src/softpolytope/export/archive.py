@@ -8,7 +8,7 @@ import io
 import json
 import math
 import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,9 +38,9 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
     described = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     document = {"format": FORMAT, "version": VERSION, "arrays": described, "header": header}
     text = json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
                 # A fixed date: the same model gives the same bytes.
                 archive.writestr(zipfile.ZipInfo(HEADER), text)
@@ -49,9 +49,9 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
                     archive.writestr(zipfile.ZipInfo(_member(number)), raw)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

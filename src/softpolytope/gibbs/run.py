@@ -108,7 +108,7 @@ def run_chains(
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(options.n_threads, 1)) as pool:
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = options.n_threads > len(jobs)
-        make_home = partial(_make_home, pool if has_block_threads else None)
+        make_home = partial(_make_home, pool if has_block_threads else None, options.n_threads)
         first = None if isinstance(start, list) else start
         chains = [
             Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, first)
@@ -203,8 +203,8 @@ class _Runner:
                 file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
 
 
-def _make_home(pool: ThreadPoolExecutor | None, blocks: list[object]) -> Home:
-    return SerialHome(blocks) if pool is None else ThreadHome(blocks, pool)
+def _make_home(pool: ThreadPoolExecutor | None, n_threads: int, blocks: list[object]) -> Home:
+    return SerialHome(blocks) if pool is None else ThreadHome(blocks, pool, n_threads)
 
 
 def _check_labels(data: TrainingData) -> None:

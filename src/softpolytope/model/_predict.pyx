@@ -6,7 +6,7 @@ from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
 
 from softpolytope.model._softplus cimport next_activation
-from softpolytope.model._vector_math cimport activate, add_multiple
+from softpolytope.model._vector_math cimport activate, add_chances, add_multiple
 
 cdef enum:
     CHUNK = 256
@@ -128,3 +128,16 @@ def fill_rates_sparse(
                     &out[draw, first],
                 )
     free(memory)
+
+
+def add_mean_chances(const double[:, ::1] rates, double share, double[::1] event, double[::1] survival):
+    """Add `share` times the mean over draws of 1 - e^-lambda to one array and of e^-lambda to the other.
+
+    `rates` is (draws, rows).
+    """
+    cdef Py_ssize_t draw
+    if rates.shape[1] == 0:
+        return
+    with nogil:
+        for draw in range(rates.shape[0]):
+            add_chances(rates.shape[1], share / rates.shape[0], &rates[draw, 0], &event[0], &survival[0])

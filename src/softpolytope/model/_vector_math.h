@@ -128,6 +128,20 @@ static void log_positive_with_slopes(
     }
 }
 
+/* 1 - e^-lambda and e^-lambda, both precise, of rates lambda >= 0; the former is added to one sum, the latter to another. */
+SOFTPOLYTOPE_WIDE
+static void add_chances(
+    ptrdiff_t n, double weight, const double *restrict rate, double *restrict event, double *restrict survival
+) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double scale;
+        const int is_large = rate[i] > 700.0;
+        const double p = reduced_expm1(is_large ? -700.0 : -rate[i], &scale);
+        event[i] += weight * ((1.0 - scale) - scale * p);
+        survival[i] += is_large ? 0.0 : weight * (scale * (1.0 + p));
+    }
+}
+
 /* From z = x'beta + log q: log q' in place of z, and q' itself, q' = log(1 + e^z). */
 SOFTPOLYTOPE_WIDE
 static void log_softplus_of(ptrdiff_t n, double *restrict z, double *restrict activation) {

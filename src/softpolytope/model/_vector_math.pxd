@@ -7,4 +7,5 @@ cdef extern from "_vector_math.h" nogil:
     void activate_with_slopes(Py_ssize_t n, double* predictor, double* activation, double* is_plain)
     void activate(Py_ssize_t n, const double* predictor, double* activation, double* is_plain)
     void log_positive_with_slopes(Py_ssize_t n, const double* rate, double* log_positive, double* slope)
+    void add_chances(Py_ssize_t n, double weight, const double* rate, double* event, double* survival)
     void log_softplus_of(Py_ssize_t n, double* z, double* activation)

@@ -144,8 +144,12 @@ def _chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
 
 
 def _mean_chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    positive, negative = _chances(rates)
-    return positive.mean(axis=0), negative.mean(axis=0)
+    """The same, averaged over draws."""
+    positive, negative = np.zeros(rates[0].shape[1]), np.zeros(rates[0].shape[1])
+    _predict.add_mean_chances(rates[0], 1.0 / len(rates), positive, negative)
+    if len(rates) == 2:
+        _predict.add_mean_chances(rates[1], 0.5, negative, positive)
+    return positive, negative
 
 
 @dataclass(frozen=True, slots=True)

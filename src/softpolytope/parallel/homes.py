@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+TASKS_PER_THREAD = 6
+
 
 class Home(Protocol):
     """What the sampler needs of the place where blocks live."""
@@ -31,10 +33,17 @@ class SerialHome:
 class ThreadHome:
     """Blocks in one list, visited by the threads of a pool; the kernels release the interpreter lock."""
 
-    def __init__(self, blocks: Sequence[Any], pool: ThreadPoolExecutor) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: Sequence[Any], pool: ThreadPoolExecutor, n_threads: int) -> None:
         self._pool = pool
+        # A task has several blocks, because handing one over costs as much as a small block's work; and every thread
+        # has several tasks, because blocks differ.
+        size = max(1, len(blocks) // (TASKS_PER_THREAD * n_threads))
+        self._tasks = [blocks[start : start + size] for start in range(0, len(blocks), size)]
 
     def map(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of every block; results in block order."""
-        return list(self._pool.map(lambda block: getattr(block, method)(*arguments), self._blocks))
+
+        def work(blocks: Sequence[Any]) -> list[Any]:
+            return [getattr(block, method)(*arguments) for block in blocks]
+
+        return [result for results in self._pool.map(work, self._tasks) for result in results]

@@ -1,0 +1,7 @@
+"""`python -m softpolytope.cli`."""
+
+import sys
+
+from softpolytope.cli import main
+
+sys.exit(main())

@@ -1,0 +1,87 @@
+"""`softpolytope demo`: a problem that no line solves, fitted, scored, explained and drawn."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+from softpolytope import SumStackSoftplusClassifier
+from softpolytope._typing import FloatArray
+from softpolytope.cli._picture import decision_map
+from softpolytope.datasets import make_double_moon
+
+# Experts of less weight than this do not show.
+SMALLEST_SHOWN_WEIGHT = 0.05
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="fit, score, explain and draw a problem in under a minute",
+        description="Fit two interleaved half rings; compare with logistic regression and a support vector machine.",
+        epilog="example: softpolytope demo --out results",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the picture and the model"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other data and another fit")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo."""
+    X, y = make_double_moon(1000, noise=0.25, random_state=options.seed)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.6, random_state=options.seed)
+    models = {
+        "logistic regression": LogisticRegression(),
+        "support vector machine": SVC(),
+        "softpolytope": SumStackSoftplusClassifier(random_state=options.seed, n_jobs=2, verbose=1),
+    }
+    print(f"Two interleaved half rings: {len(y_train)} rows to learn from, {len(y_test)} to test on.\n")
+    rows = []
+    for name, model in models.items():
+        start = time.perf_counter()
+        model.fit(X_train, y_train)
+        seconds = time.perf_counter() - start
+        error = 100.0 * (1.0 - model.score(X_test, y_test))
+        loss = f"{log_loss(y_test, model.predict_proba(X_test)):.3f}" if hasattr(model, "predict_proba") else "none"
+        rows.append(f"{name:24s}{error:9.1f} %{loss:>12s}{seconds:10.1f} s")
+    print(f"\n{'':24s}{'test error':>11s}{'log-loss':>12s}{'fit':>12s}", *rows, sep="\n")
+    model = models["softpolytope"]
+    print("\nThe hyperplanes of the best draw, and roughly where its experts say yes:")
+    print(*half_spaces(model, ["x1", "x2"]), sep="\n")
+    interval = model.predict_interval(X_test[:1])[0]
+    chance = model.predict_proba(X_test[:1])[0, 1]
+    print(f"\nThe first test row is of class 1 with probability {chance:.2f}; ", end="")
+    print(f"its 89 % posterior interval is {interval[0]:.2f} to {interval[1]:.2f}.")
+    options.out.mkdir(parents=True, exist_ok=True)
+    model.save(options.out / "model.softpolytope")
+    (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")
+    print(
+        f"\nWritten: {options.out / 'picture.svg'} and {options.out / 'model.softpolytope'} (softpolytope.load_model)."
+    )
+    return 0
+
+
+def half_spaces(model: Any, names: list[str]) -> list[str]:
+    """One line per expert that matters: where it says yes."""
+    lines = []
+    for labelling, (weights, coefficients) in enumerate(zip(model.expert_weights_, model.coefficients_, strict=True)):
+        target = model.classes_[1 - labelling]
+        for weight, layers in sorted(zip(weights, coefficients, strict=True), key=lambda pair: -pair[0]):
+            if weight >= SMALLEST_SHOWN_WEIGHT:
+                sides = " and ".join(_half_space(row, names) for row in layers)
+                lines.append(f"  an expert for class {target}, weight {weight:.2f}: where {sides}")
+    return lines
+
+
+def _half_space(row: FloatArray, names: list[str]) -> str:
+    terms = " ".join(f"{value:+.1f} {name}" for value, name in zip(row[1:], names, strict=True))
+    return f"{terms} > {-float(np.round(row[0], 1)) + 0.0:.1f}"
