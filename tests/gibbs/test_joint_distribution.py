@@ -144,12 +144,12 @@ def counts_after_hamiltonian(patch):
 
 def no_jacobian(patch):
     """The Hamiltonian move forgets the Jacobian of log r."""
-    original = hamiltonian._collapsed.add_prior
+    original = hamiltonian._prior.add_prior
 
     def wrong(coefficients, log_weights, rates, shape, weight_shape, *rest):
         return original(coefficients, log_weights, rates, shape, weight_shape - 1.0, *rest)
 
-    patch.setattr(hamiltonian, "_collapsed", _With(hamiltonian._collapsed, add_prior=wrong))
+    patch.setattr(hamiltonian, "_prior", _With(hamiltonian._prior, add_prior=wrong))
 
 
 def always_accept(patch):

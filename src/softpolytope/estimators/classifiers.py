@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from softpolytope.estimators._base import SoftplusBase
+from softpolytope.estimators._documentation import with_shared_documentation
 from softpolytope.estimators._files import load_classifier
 from softpolytope.model.prior import Prior
 
 
+@with_shared_documentation
 class SoftplusClassifier(SoftplusBase):
     """One expert, one layer: a generalised linear model.
 
@@ -17,52 +19,7 @@ class SoftplusClassifier(SoftplusBase):
     ----------
     fit_weight : bool
         Whether the expert's weight is fitted; held at one, this is Bayesian logistic regression.
-    inference : {"auto", "gibbs"}
-        "gibbs" draws from the posterior; "auto" is the same for now.
-    scan : {"auto", "paper", "collapsed"}
-        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
-    symmetric : bool
-        Whether to fit the labels and their opposites, and average the two.
-    estimate : {"mean", "best"}
-        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
-    n_chains : int
-        Chains per labelling.
-    n_sweeps, n_burn_in, n_draws : int
-        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
-        over the rest (by default up to 50).
-    prior : Prior, optional
-        Hyperparameters; `Prior()` if not given.
-    standardize : bool
-        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
-        the units of X in any case.
-    class_weight : dict, "balanced" or None
-        Factors of the rows' weights by class.
-    n_jobs : int, optional
-        Threads; they change no result.
-    random_state : int, RandomState or None
-        An integer makes the fit reproducible to the last bit.
-    warm_start : bool
-        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
-    checkpoint : str or Path, optional
-        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
-    verbose : int
-        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names if it had any.
-    posterior_ : Posterior
-        All kept draws.
-    n_experts_ : int
-        Experts with counts in the best draws, labelings added.
-    expert_weights_, coefficients_ : list of ndarray
-        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two).
-    log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+    {shared}
 
     Examples
     --------
@@ -116,6 +73,7 @@ class SoftplusClassifier(SoftplusBase):
         self.fit_weight = fit_weight
 
 
+@with_shared_documentation
 class SumSoftplusClassifier(SoftplusBase):
     """A sum of experts of one layer each: one class lies outside a convex polytope.
 
@@ -126,52 +84,7 @@ class SumSoftplusClassifier(SoftplusBase):
     ----------
     max_experts : int
         Experts at most; those the data do not need stay empty.
-    inference : {"auto", "gibbs"}
-        "gibbs" draws from the posterior; "auto" is the same for now.
-    scan : {"auto", "paper", "collapsed"}
-        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
-    symmetric : bool
-        Whether to fit the labels and their opposites, and average the two.
-    estimate : {"mean", "best"}
-        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
-    n_chains : int
-        Chains per labelling.
-    n_sweeps, n_burn_in, n_draws : int
-        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
-        over the rest (by default up to 50).
-    prior : Prior, optional
-        Hyperparameters; `Prior()` if not given.
-    standardize : bool
-        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
-        the units of X in any case.
-    class_weight : dict, "balanced" or None
-        Factors of the rows' weights by class.
-    n_jobs : int, optional
-        Threads; they change no result.
-    random_state : int, RandomState or None
-        An integer makes the fit reproducible to the last bit.
-    warm_start : bool
-        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
-    checkpoint : str or Path, optional
-        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
-    verbose : int
-        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names if it had any.
-    posterior_ : Posterior
-        All kept draws.
-    n_experts_ : int
-        Experts with counts in the best draws, labelings added.
-    expert_weights_, coefficients_ : list of ndarray
-        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two).
-    log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+    {shared}
 
     Examples
     --------
@@ -225,6 +138,7 @@ class SumSoftplusClassifier(SoftplusBase):
         self.max_experts = max_experts
 
 
+@with_shared_documentation
 class StackSoftplusClassifier(SoftplusBase):
     """One expert of several layers: one class lies inside a convex polytope.
 
@@ -235,52 +149,7 @@ class StackSoftplusClassifier(SoftplusBase):
     ----------
     n_layers : int
         Layers of the stack.
-    inference : {"auto", "gibbs"}
-        "gibbs" draws from the posterior; "auto" is the same for now.
-    scan : {"auto", "paper", "collapsed"}
-        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
-    symmetric : bool
-        Whether to fit the labels and their opposites, and average the two.
-    estimate : {"mean", "best"}
-        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
-    n_chains : int
-        Chains per labelling.
-    n_sweeps, n_burn_in, n_draws : int
-        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
-        over the rest (by default up to 50).
-    prior : Prior, optional
-        Hyperparameters; `Prior()` if not given.
-    standardize : bool
-        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
-        the units of X in any case.
-    class_weight : dict, "balanced" or None
-        Factors of the rows' weights by class.
-    n_jobs : int, optional
-        Threads; they change no result.
-    random_state : int, RandomState or None
-        An integer makes the fit reproducible to the last bit.
-    warm_start : bool
-        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
-    checkpoint : str or Path, optional
-        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
-    verbose : int
-        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names if it had any.
-    posterior_ : Posterior
-        All kept draws.
-    n_experts_ : int
-        Experts with counts in the best draws, labelings added.
-    expert_weights_, coefficients_ : list of ndarray
-        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two).
-    log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+    {shared}
 
     Examples
     --------
@@ -334,6 +203,7 @@ class StackSoftplusClassifier(SoftplusBase):
         self.n_layers = n_layers
 
 
+@with_shared_documentation
 class SumStackSoftplusClassifier(SoftplusBase):
     """A sum of experts of several layers: one class lies in a union of convex polytopes.
 
@@ -346,52 +216,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
         Experts at most; those the data do not need stay empty.
     n_layers : int
         Layers of each expert.
-    inference : {"auto", "gibbs"}
-        "gibbs" draws from the posterior; "auto" is the same for now.
-    scan : {"auto", "paper", "collapsed"}
-        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
-    symmetric : bool
-        Whether to fit the labels and their opposites, and average the two.
-    estimate : {"mean", "best"}
-        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
-    n_chains : int
-        Chains per labelling.
-    n_sweeps, n_burn_in, n_draws : int
-        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
-        over the rest (by default up to 50).
-    prior : Prior, optional
-        Hyperparameters; `Prior()` if not given.
-    standardize : bool
-        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
-        the units of X in any case.
-    class_weight : dict, "balanced" or None
-        Factors of the rows' weights by class.
-    n_jobs : int, optional
-        Threads; they change no result.
-    random_state : int, RandomState or None
-        An integer makes the fit reproducible to the last bit.
-    warm_start : bool
-        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
-    checkpoint : str or Path, optional
-        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
-    verbose : int
-        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names if it had any.
-    posterior_ : Posterior
-        All kept draws.
-    n_experts_ : int
-        Experts with counts in the best draws, labelings added.
-    expert_weights_, coefficients_ : list of ndarray
-        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two).
-    log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+    {shared}
 
     Examples
     --------

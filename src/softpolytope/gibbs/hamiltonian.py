@@ -16,7 +16,7 @@ from numpy.random import Generator
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs import _leapfrog
 from softpolytope.gibbs.state import GibbsState
-from softpolytope.model import _collapsed
+from softpolytope.model import _prior
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
@@ -123,7 +123,7 @@ class _Target:
         total: FloatArray = reduce(add, self._home.map("gradient", self.coefficients, self.log_weights))
         slope = total[1:]
         weight_slope = slope[self._n_coefficients :]
-        value = float(total[0]) + _collapsed.add_prior(
+        value = float(total[0]) + _prior.add_prior(
             self.coefficients,
             self.log_weights,
             *self._prior,

@@ -1,11 +1,11 @@
-"""The collapsed log posterior and its gradient over a block of rows, all experts at once.
+"""The collapsed log likelihood and its gradient over a block of rows, all experts at once.
 
 Rows are taken in chunks. Within a chunk an array has one run of rows per expert and layer, so that all arithmetic goes
 along rows, whatever the number of experts. Rows with numbers beyond the reach of the plain formulas are few, and are
 done again one by one.
 """
 
-from libc.math cimport INFINITY, exp, expm1, fmax, log, log1p
+from libc.math cimport INFINITY, exp, expm1, log, log1p
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
@@ -15,9 +15,6 @@ from softpolytope.model._vector_math cimport (
     activate_with_slopes,
     add_multiple,
     log_positive_with_slopes,
-    log_softplus_of,
-    plain_exp,
-    plain_log,
 )
 
 cdef enum:
@@ -299,51 +296,3 @@ def add_likelihood_sparse(
     with nogil:
         value = add_rows(&rows, &experts, &labels[0], &row_weights[0], &offset[0])
     return value
-
-
-def add_prior(
-    const double[:, :, ::1] coefficients, const double[::1] log_weights, const double[:, ::1] precision_rates,
-    double precision_shape, double weight_shape, double concentration,
-    double[:, :, ::1] slopes, double[::1] weight_slopes,
-):
-    """Return the log prior density up to a constant, and add its derivatives.
-
-    Coefficients have -(a + 1/2) log(2 b + beta^2), log weights `weight_shape` log r - concentration r.
-    """
-    cdef Py_ssize_t expert, layer, column
-    cdef double value = 0.0, logs = 0.0, power = precision_shape + 0.5, size, beta, weight
-    for expert in range(coefficients.shape[0]):
-        for layer in range(coefficients.shape[1]):
-            for column in range(coefficients.shape[2]):
-                beta = coefficients[expert, layer, column]
-                size = fmax(2.0 * precision_rates[expert, layer] + beta * beta, 1e-300)
-                logs += log(size)
-                slopes[expert, layer, column] -= 2.0 * power * beta / size
-        weight = exp(log_weights[expert])
-        value += weight_shape * log_weights[expert] - concentration * weight
-        weight_slopes[expert] += weight_shape - concentration * weight
-    return value - power * logs
-
-
-def fill_exp(const double[::1] x, double[::1] out):
-    """Write e^x of numbers from -700 to 700."""
-    cdef Py_ssize_t i
-    for i in range(x.shape[0]):
-        out[i] = plain_exp(x[i])
-
-
-def fill_log(const double[::1] x, double[::1] out):
-    """Write log x of normal numbers above 0."""
-    cdef Py_ssize_t i
-    for i in range(x.shape[0]):
-        out[i] = plain_log(x[i])
-
-
-def fill_log_positive(const double[::1] rate, double[::1] out, double[::1] slope):
-    """Write log(1 - e^-rate) and 1 / (e^rate - 1) of rates above 1e-290."""
-    log_positive_with_slopes(rate.shape[0], &rate[0], &out[0], &slope[0])
-
-
-def fill_log_softplus(double[::1] z, double[::1] activation):
-    """Replace z by log log(1 + e^z), and write log(1 + e^z)."""
-    log_softplus_of(z.shape[0], &z[0], &activation[0])

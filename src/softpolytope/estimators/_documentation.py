@@ -1,0 +1,62 @@
+"""What the docstrings of all classifiers share, written once."""
+
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+SHARED = """\
+inference : {"auto", "gibbs"}
+        "gibbs" draws from the posterior; "auto" is the same for now.
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_chains : int
+        Chains per labelling.
+    n_sweeps, n_burn_in, n_draws : int
+        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
+        over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters; `Prior()` if not given.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+    checkpoint : str or Path, optional
+        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labelling (and class, if there are more than two).
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+"""
+
+
+def with_shared_documentation(classifier: Class) -> Class:
+    """Put the shared parameters and attributes in the place of "{shared}" in a class's docstring."""
+    # Interpreters started with -OO have no docstrings.
+    if classifier.__doc__ is not None:
+        classifier.__doc__ = classifier.__doc__.replace("{shared}", SHARED.rstrip())
+    return classifier
