@@ -1,5 +1,7 @@
 """What the classifiers promise beyond scikit-learn's checks."""
 
+import signal
+
 import joblib
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from softpolytope import (
     SumSoftplusClassifier,
     SumStackSoftplusClassifier,
 )
+from softpolytope.estimators import _base
 from softpolytope.model.softplus import positive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -224,6 +227,36 @@ def test_progress_line(moons, capsys):
     SumStackSoftplusClassifier(**SHORT, verbose=1).fit(*moons)
     lines = capsys.readouterr().err.strip().split("\r")
     assert lines[-1].startswith("100% of 240 sweeps, 0 s left; log-likelihood -")
+
+
+def test_progress_of_more_sweeps_and_classes(moons, capsys):
+    """A fit that goes on, and one of several classes, end at 100 % as well."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SHORT, warm_start=True).fit(X, y)
+    model.set_params(verbose=1, n_sweeps=80).fit(X, y)
+    assert capsys.readouterr().err.strip().split("\r")[-1].startswith("100% of 320 sweeps")
+    X, y = load_iris(return_X_y=True)
+    SumStackSoftplusClassifier(**{**SHORT, "n_sweeps": 10}, verbose=1).fit(X, y)
+    assert capsys.readouterr().err.strip().split("\r")[-1].startswith("100% of 120 sweeps")
+
+
+def test_interrupted_fits(moons, monkeypatch):
+    """Ctrl-C leaves a model of two classes with a warning; with classes still to fit it is an error that says so."""
+
+    def interrupting(model, n_classes):
+        def interrupt(progress):
+            if progress.n_done == 40:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(_base, "reporter_of", lambda *_: interrupt)
+        X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
+        return model.fit(X, y)
+
+    model = interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 2)
+    assert model.log_likelihood_[0].shape[1] < 60
+    assert model.predict_proba_draws(moons[0]).shape[0] > 0
+    with pytest.raises(RuntimeError, match="2 classes still to fit"):
+        interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 3)
 
 
 def test_scikit_learn_callbacks(moons):

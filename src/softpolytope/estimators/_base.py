@@ -94,7 +94,7 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         """
         settings = checked_settings(self)
         tasks = self._tasks(X, y, sample_weight)
-        earlier: list[Fitted | None] = list(getattr(self, "_fits", [])) if self.warm_start else []
+        earlier: list[Fitted | None] = list(self._resumable_fits())
         if earlier:
             if len(earlier) != len(tasks):
                 raise ValueError("warm_start goes on with the chains of the last fit, which had other classes.")
@@ -112,13 +112,17 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         n_runs = len(tasks) * settings.n_chains * (2 if self.symmetric else 1)
         reporter = reporter_of(self, n_runs, settings.schedule.n_sweeps)
         how = How(self._n_threads(), reporter, keeps_states=bool(self.warm_start))
-        self._fits = [
-            fit_regression(
-                task, settings, how, symmetric=self.symmetric, standardize=self.standardize, earlier=previous
+        fits: list[Fitted] = []
+        for task, previous in zip(tasks, earlier, strict=True):
+            fits.append(
+                fit_regression(
+                    task, settings, how, symmetric=self.symmetric, standardize=self.standardize, earlier=previous
+                )
             )
-            for task, previous in zip(tasks, earlier, strict=True)
-        ]
-        self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
+            if not fits[-1].is_complete:
+                self._tell_of_stop(len(tasks) - len(fits), is_asked=reporter is not None)
+        self._fits = fits
+        self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
         self._warn_of_disagreement(settings)
         return self
 
@@ -144,6 +148,22 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         seed = seed_of(self.random_state)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [Task(design, codes == code, weights, (seed, code), f"class{code}") for code in positives]
+
+    def _resumable_fits(self) -> list[Fitted]:
+        """The fits whose chains can go on, if that is wanted."""
+        fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
+        return fits if all(fit.states is not None for fit in fits) else []
+
+    @staticmethod
+    def _tell_of_stop(n_left: int, *, is_asked: bool) -> None:
+        """Say that a fit was stopped early; with classes left to fit there is no model."""
+        if n_left:
+            raise RuntimeError(
+                f"fitting was stopped with {n_left} classes still to fit, so there is no model; "
+                "with a checkpoint folder the same fit would resume where it was."
+            )
+        if not is_asked:
+            warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=4)
 
     def _warn_of_disagreement(self, settings: Settings) -> None:
         if settings.n_chains < 2:

@@ -109,7 +109,7 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: i
     _check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
-    return Fitted(RegressionPosterior(tuple(labelings)), None, "", probes)
+    return Fitted(RegressionPosterior(tuple(labelings)), None, is_complete=True, digest="", probe_chances=probes)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

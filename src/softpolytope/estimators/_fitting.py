@@ -53,6 +53,7 @@ class Fitted:
 
     posterior: RegressionPosterior
     states: list[ChainArrays] | None
+    is_complete: bool  # False if it was stopped before its last sweep
     digest: str  # of the rows, so that chains go on with the same ones only
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
 
@@ -86,7 +87,7 @@ def fit_regression(
         start,
     )
     posterior = _posterior(result, units)
-    return Fitted(posterior, result.states, digest, posterior.probability_draws(probes))
+    return Fitted(posterior, result.states, result.is_complete, digest, posterior.probability_draws(probes))
 
 
 def _digest(data: TrainingData) -> str:

@@ -63,24 +63,34 @@ class ProgressLine:
     def __init__(self, n_tasks: int, out: TextIO) -> None:
         self._n_tasks = n_tasks
         self._out = out
-        self._n_done = 0
+        self._n_done = 0  # sweeps of all chains, those of an earlier run included
+        self._n_seen = 0
+        self._of_chain: dict[tuple[int, int], int] = {}
         self._start = self._last = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         """Count a sweep, and write the line if it is time."""
-        self._n_done += 1
+        self._count(progress)
         now = time.monotonic()
-        is_last = self._n_done == self._n_tasks
+        is_last = self._n_done >= self._n_tasks
         if now - self._last < BETWEEN_UPDATES and not is_last:
             return
         self._last = now
-        left = (now - self._start) * (self._n_tasks - self._n_done) / self._n_done
+        left = (now - self._start) * (self._n_tasks - self._n_done) / self._n_seen
         line = (
             f"{self._n_done / self._n_tasks:4.0%} of {self._n_tasks} sweeps, {_duration(left)} left; "
             f"log-likelihood {progress.draw.log_likelihood:.1f}, {progress.draw.n_active} experts"
         )
         self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))
         self._out.flush()
+
+    def _count(self, progress: Progress) -> None:
+        """A chain that resumes brings its earlier sweeps with it; one that starts again belongs to the next class."""
+        chain = (progress.labelling, progress.chain)
+        before = self._of_chain.get(chain, 0)
+        self._n_done += progress.n_done - (before if before < progress.n_done else 0)
+        self._of_chain[chain] = progress.n_done
+        self._n_seen += 1
 
 
 def _duration(seconds: float) -> str:
