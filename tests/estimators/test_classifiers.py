@@ -175,8 +175,82 @@ def test_warm_start_goes_on(moons):
         assert np.array_equal(ours, theirs)
     with pytest.warns(UserWarning, match="nothing to do"):
         model.fit(X, y)
-    with pytest.raises(ValueError, match="not the ones they sampled from"):
+    with pytest.raises(ValueError, match="not the ones they sampled with"):
         model.set_params(n_sweeps=120).fit(X + 1.0, y)
+
+
+def test_warm_start_keeps_to_its_model(moons):
+    """Other parameters or columns are refused, also when there is nothing to do; with no chains kept it starts anew."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SHORT, warm_start=True).fit(X, y)
+    before = model.predict_proba(X)
+    for changed in (
+        {"standardize": False},
+        {"n_layers": 2},
+        {"n_chains": 3},
+        {"symmetric": False},
+        {"prior": Prior(2.0)},
+    ):
+        other = clone(model).fit(X, y).set_params(**changed)
+        with pytest.raises(ValueError, match="rows, labels, weights or parameters"):
+            other.fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.fit(np.column_stack([X, X]), y)
+    with pytest.raises(ValueError, match="rows, labels, weights or parameters"):
+        model.fit(X, 1 - y)
+    assert np.array_equal(model.predict_proba(X), before)
+    cold = SumStackSoftplusClassifier(**SHORT).fit(X, y).set_params(warm_start=True)
+    with pytest.warns(UserWarning, match="starts anew"):
+        cold.fit(X, y)
+
+
+def test_warm_start_with_checkpoints(moons, tmp_path):
+    """More sweeps write over the files of fewer."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SHORT, warm_start=True, checkpoint=tmp_path).fit(X, y)
+    model.set_params(n_sweeps=80).fit(X, y)
+    assert model.log_likelihood_[0].shape[1] == 80
+    with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
+        SumStackSoftplusClassifier(checkpoint=tmp_path).fit(X, y)
+
+
+def test_a_failed_fit_leaves_no_model(moons):
+    """Nothing of the last fit answers for rows of another width."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SHORT).fit(X, y)
+    wide = np.column_stack([X] * 30)
+    with pytest.raises(ValueError, match="only one class"):
+        model.fit(wide, np.zeros(len(y)))
+    with pytest.raises(NotFittedError):
+        model.predict(wide)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 2024.0, -1e9])
+def test_constant_columns_change_nothing(value, moons):
+    """A column of one number, however large, leaves the fit as good as a column of zeros does."""
+    X, y = moons
+    plain = SumStackSoftplusClassifier(**SHORT).fit(np.column_stack([X, np.zeros(len(y))]), y)
+    rows = np.column_stack([X, np.full(len(y), value)])
+    model = SumStackSoftplusClassifier(**SHORT).fit(rows, y)
+    assert model.score(rows, y) == pytest.approx(plain.score(np.column_stack([X, np.zeros(len(y))]), y), abs=0.05)
+
+
+def test_weights_in_any_order_merge_alike():
+    """Copies of a row with fractional weights, in any order, or one with their sum, are the same data."""
+    X, y = np.array([[0.0], [0.0], [0.0], [1.0], [2.0]]), np.array([1, 1, 1, 0, 1])
+    fits = [
+        SumStackSoftplusClassifier(**SHORT).fit(X, y, sample_weight=weights).predict_proba(X)
+        for weights in ([0.1, 0.2, 0.3, 1.0, 1.0], [0.3, 0.2, 0.1, 1.0, 1.0])
+    ]
+    assert np.array_equal(*fits)
+
+
+def test_rows_that_cannot_be(fitted):
+    """A sparse matrix with an index beyond its columns, and numbers whose products overflow, are refused."""
+    with pytest.raises(ValueError, match="index outside its 2 columns"):
+        fitted.predict(sparse.csr_matrix(([1.0], [50_000_000], [0, 1]), shape=(1, 2)))
+    with pytest.raises(ValueError, match="row 1 of X has numbers so large"):
+        fitted.predict([[0.0, 0.0], [1.7e308, -1.7e308]])
 
 
 def test_without_weights_it_is_logistic_regression(moons):
@@ -252,7 +326,8 @@ def test_interrupted_fits(moons, monkeypatch):
         X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
         return model.fit(X, y)
 
-    model = interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 2)
+    with pytest.warns(UserWarning, match="stopped early"):
+        model = interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 2)
     assert model.log_likelihood_[0].shape[1] < 60
     assert model.predict_proba_draws(moons[0]).shape[0] > 0
     with pytest.raises(RuntimeError, match="2 classes still to fit"):
@@ -284,7 +359,8 @@ def test_scikit_learn_callbacks(moons):
     SumStackSoftplusClassifier(**SHORT).set_callbacks(watch).fit(*moons)
     assert watch.n_seen == 240
     stop = Stop(200)
-    model = SumStackSoftplusClassifier(**SHORT).set_callbacks(stop).fit(*moons)
+    with pytest.warns(UserWarning, match="stopped early"):
+        model = SumStackSoftplusClassifier(**SHORT).set_callbacks(stop).fit(*moons)
     assert stop.n_seen < 240
     assert model.predict(moons[0]).shape == (200,)
 

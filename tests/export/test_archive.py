@@ -108,6 +108,24 @@ def test_what_is_no_model(tmp_path):
         load_model(tmp_path / "nowhere")
 
 
+def test_hostile_contents_are_refused(tmp_path):
+    """Starts of draws that wrap around, and a folder for a later fit to write to."""
+    path = tmp_path / "m"
+    good_file(path)
+    header, arrays = read_archive(path)
+    limits = np.iinfo(np.int64)
+    starts = arrays["0.0.draws.starts"]
+    wrapped = np.array([0, limits.max, limits.min, -1, *[starts[-1]] * (len(starts) - 4)])
+    write_archive(path, header, {**arrays, "0.0.draws.starts": wrapped})
+    with pytest.raises(ModelFileError, match="draws do not match"):
+        load_model(path)
+    for name, value in (("checkpoint", "elsewhere"), ("n_jobs", "x"), ("n_sweeps", -1), ("estimate", "median")):
+        edited_header = {**header, "parameters": {**header["parameters"], name: value}}
+        write_archive(path, edited_header, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+
+
 def test_a_bomb_is_refused(tmp_path):
     """Compressed members, and shapes that promise more than there is, are refused before anything is allocated."""
     path = tmp_path / "m"

@@ -201,6 +201,22 @@ def test_interrupt_leaves_a_usable_result(n_threads):
     assert len(trace.draws) >= 1
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_interrupted_run_resumes_to_the_same_draws(n_threads, tmp_path):
+    """Ctrl-C tears no sweep in two: what is written after it goes on as if nothing had happened."""
+
+    def interrupt(progress):
+        if progress.n_done == 20:
+            signal.raise_signal(signal.SIGINT)
+
+    rows, plan = circle_rows(), settings("paper", n_sweeps=60, n_burn_in=5, n_draws=10)
+    unbroken = digest(run_chains(rows, plan, 1, 1, (0, 1)))
+    files = CheckpointPlan(tmp_path, every_sweeps=7)
+    stopped = run_chains(rows, plan, 1, 1, (0, 1), RunOptions(n_threads, interrupt, files))
+    assert not stopped.is_complete
+    assert digest(run_chains(rows, plan, 1, 1, (0, 1), RunOptions(n_threads, checkpoint=files))) == unbroken
+
+
 def test_trace_records_every_sweep():
     """Every sweep has a log-likelihood and a number of experts; kept draws are evenly spaced, the best is the best."""
     trace = run_chains(circle_rows(), settings(n_sweeps=40, n_burn_in=10, n_draws=6), 2).traces[0][0]

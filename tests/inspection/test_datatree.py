@@ -1,6 +1,5 @@
 """The posterior as a DataTree."""
 
-import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
@@ -19,10 +18,13 @@ def test_groups_and_shapes(kind):
     assert set(model.to_datatree().children) == {"posterior", "sample_stats"}
     tree = model.to_datatree(X, y)
     assert set(tree.children) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
-    assert tree["log_likelihood"]["y"].sizes == {"chain": 2, "draw": 20, "row": 150}
-    draws = model.predict_proba_draws(X)
-    chances = draws[:, np.arange(150), y] if kind == "three" else np.where(y == 1, draws, 1 - draws)
-    assert tree["log_likelihood"]["y"].values.reshape(40, 150) == pytest.approx(np.log(chances))
+    name = "y_class1_labelling0" if kind == "three" else "y_labelling0"
+    assert tree["log_likelihood"][name].sizes == {"chain": 2, "draw": 20, "row": 150}
+    assert len(tree["log_likelihood"].data_vars) == (6 if kind == "three" else 2)
+    # Summed over the rows, it is the log-likelihood that the chain recorded, up to experts too light to keep.
+    sums = tree["log_likelihood"][name].sum("row")
+    recorded = tree["sample_stats"][name.replace("y_", "log_likelihood_")]
+    assert sums.values == pytest.approx(recorded.values, abs=1e-6)
     with pytest.raises(ValueError, match="together"):
         model.to_datatree(X)
     with pytest.raises(ValueError, match="one of the classes"):
@@ -39,7 +41,8 @@ def test_arviz_opens_it():
     model = SumStackSoftplusClassifier(n_sweeps=400, n_draws=200, max_experts=4, random_state=0).fit(X, y)
     tree = model.to_datatree(X, y)
     try:
-        loo = arviz.loo(tree)
+        loo = arviz.loo(tree, var_name="y_labelling0")
     except (TypeError, ValueError, AttributeError):  # ArviZ before 1.0 takes its own container
-        loo = arviz.loo(arviz.InferenceData(**{name: group.to_dataset() for name, group in tree.children.items()}))
+        data = arviz.InferenceData(**{name: group.to_dataset() for name, group in tree.children.items()})
+        loo = arviz.loo(data, var_name="y_labelling0")
     assert -60.0 < float(loo.elpd_loo if hasattr(loo, "elpd_loo") else loo.elpd) < 0.0

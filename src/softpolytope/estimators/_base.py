@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._files import save_classifier
-from softpolytope.estimators._fitting import Fitted, How, Task, fit_regression, with_more_sweeps
+from softpolytope.estimators._fitting import Fitted, How, Task, fit_regression
 from softpolytope.estimators._parameters import Settings, check_finite, checked_settings, row_weights, seed_of
 from softpolytope.estimators._progress import CallbackSupportMixin, reporter_of, with_callbacks
 from softpolytope.export.onnx import to_onnx
@@ -73,6 +73,7 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         self.verbose = verbose
 
     posterior_: Posterior
+    classes_: NDArray[Any]
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -93,77 +94,87 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
             The fitted classifier.
         """
         settings = checked_settings(self)
-        tasks = self._tasks(X, y, sample_weight)
-        earlier: list[Fitted | None] = list(self._resumable_fits())
-        if earlier:
-            if len(earlier) != len(tasks):
-                raise ValueError("warm_start goes on with the chains of the last fit, which had other classes.")
-            n_done = self.posterior_.regressions[0].labelings[0].log_likelihood.shape[1]
-            if n_done >= settings.schedule.n_sweeps:
-                warnings.warn(
-                    f"warm_start has nothing to do: the chains have {n_done} sweeps already; raise n_sweeps.",
-                    stacklevel=3,
-                )
-                return self
-            settings = with_more_sweeps(settings, n_done)
-        else:
-            earlier = [None] * len(tasks)
+        earlier = self._resumable_fits()
+        if not earlier:
+            # Should this fit fail, nothing of the last one must answer for it.
+            for name in ("posterior_", "_fits"):
+                self.__dict__.pop(name, None)
             self._first_kept = settings.schedule.n_burn_in
-        n_runs = len(tasks) * settings.n_chains * (2 if self.symmetric else 1)
-        reporter = reporter_of(self, n_runs, settings.schedule.n_sweeps)
-        how = How(self._n_threads(), reporter, keeps_states=bool(self.warm_start))
+        tasks = self._tasks(X, y, sample_weight, goes_on=bool(earlier))
+        n_runs = len(tasks) * settings.n_chains * (2 if settings.symmetric else 1)
+        how = How(
+            self._n_threads(), reporter_of(self, n_runs, settings.schedule.n_sweeps), keeps_states=bool(self.warm_start)
+        )
         fits: list[Fitted] = []
-        for task, previous in zip(tasks, earlier, strict=True):
-            fits.append(
-                fit_regression(
-                    task, settings, how, symmetric=self.symmetric, standardize=self.standardize, earlier=previous
-                )
-            )
+        before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
+        for task, previous in zip(tasks, before, strict=True):
+            fits.append(fit_regression(task, settings, how, previous))
             if not fits[-1].is_complete:
-                self._tell_of_stop(len(tasks) - len(fits), is_asked=reporter is not None)
+                self._tell_of_stop(len(tasks) - len(fits))
+        if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
+            n_done = min(fit.n_done for fit in fits)
+            message = f"warm_start has nothing to do: the chains have {n_done} sweeps already; raise n_sweeps."
+            warnings.warn(message, stacklevel=3)
+            return self
         self._fits = fits
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
         self._warn_of_disagreement(settings)
         return self
 
-    def _tasks(self, X: Any, y: Any, sample_weight: Any) -> list[Task]:
+    def _tasks(self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool) -> list[Task]:
         """Check the data; one task for two classes, one per class for more."""
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=2
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            reset=not goes_on,
         )
         check_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         weights = row_weights(self, y, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        classes, codes = np.unique(y, return_inverse=True)
         totals = np.bincount(codes, weights)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds only one class, {self.classes_.tolist()[0]!r}; at least two classes are needed.")
+        if len(classes) < 2:
+            raise ValueError(f"y holds only one class, {classes.tolist()[0]!r}; at least two classes are needed.")
         if not (totals > 0.0).all():
-            missing = self.classes_.tolist()[int(np.argmin(totals))]
+            missing = classes.tolist()[int(np.argmin(totals))]
             raise ValueError(f"class {missing!r} has no row of positive weight; leave its rows out or weight them.")
+        if goes_on and not np.array_equal(classes, self.classes_):
+            raise ValueError("warm_start goes on with the chains of the last fit, which had other classes.")
+        self.classes_ = classes
         stack: Any = sparse.hstack if sparse.issparse(X) else np.hstack
         design = stack([np.ones((X.shape[0], 1)), X])
         seed = seed_of(self.random_state)
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        positives = [1] if len(classes) == 2 else range(len(classes))
         return [Task(design, codes == code, weights, (seed, code), f"class{code}") for code in positives]
 
     def _resumable_fits(self) -> list[Fitted]:
         """The fits whose chains can go on, if that is wanted."""
         fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
-        return fits if all(fit.states is not None for fit in fits) else []
+        if all(fit.states is not None for fit in fits):
+            return fits
+        warnings.warn("warm_start starts anew: the last fit was made without it, and kept no chains.", stacklevel=4)
+        return []
 
     @staticmethod
-    def _tell_of_stop(n_left: int, *, is_asked: bool) -> None:
+    def _tell_of_stop(n_left: int) -> None:
         """Say that a fit was stopped early; with classes left to fit there is no model."""
         if n_left:
             raise RuntimeError(
                 f"fitting was stopped with {n_left} classes still to fit, so there is no model; "
                 "with a checkpoint folder the same fit would resume where it was."
             )
-        if not is_asked:
-            warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=4)
+        warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=4)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
 
     def _warn_of_disagreement(self, settings: Settings) -> None:
         if settings.n_chains < 2:
@@ -282,7 +293,8 @@ class SoftplusBase(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
     def to_datatree(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
         """The posterior as an xarray DataTree, which ArviZ opens; needs `pip install softpolytope[arviz]`.
 
-        With rows and their labels, it has the log-likelihood of every row, which leave-one-out needs.
+        With rows and their labels, it has the log-likelihood of every row under each labelling (and class), which
+        are posteriors of their own: leave-one-out takes them one at a time.
         """
         check_is_fitted(self)
         if (X is None) != (y is None):

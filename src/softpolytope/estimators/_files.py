@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope.estimators._fitting import Fitted
+from softpolytope.estimators._parameters import checked_settings
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior
 from softpolytope.model.prior import Prior
@@ -59,6 +60,7 @@ def _classifier(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type
         raise ModelFileError(f"the model is a {header['class']!r}, which this softpolytope does not know.")
     classifier = known[header["class"]]()
     classifier.set_params(**_checked_parameters(header["parameters"], classifier.get_params(deep=False)))
+    checked_settings(classifier)
     classes = header["classes"]
     values = classes["values"]
     _check(classes["kind"] in _CLASS_KINDS.values() and isinstance(values, list), "the classes are not readable.")
@@ -109,7 +111,8 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: i
     _check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
-    return Fitted(RegressionPosterior(tuple(labelings)), None, is_complete=True, digest="", probe_chances=probes)
+    posterior = RegressionPosterior(tuple(labelings))
+    return Fitted(posterior, None, is_complete=True, digest="", n_done=0, probe_chances=probes)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:
@@ -132,7 +135,7 @@ def _unpack_draws(arrays: Arrays, prefix: str, n_features: int) -> Draws:
     _check(len(parts["expert_weights"]) == len(parts["is_active"]) == n_experts, "weights and experts do not match.")
     _check(bool((parts["expert_weights"] >= 0.0).all()), "a weight is negative.")
     _check(n_draws >= 1 and len(starts) == n_draws + 1, "the draws do not match.")
-    is_ordered = starts[0] == 0 and starts[-1] == n_experts and (np.diff(starts) >= 0).all()
+    is_ordered = starts[0] == 0 and starts[-1] == n_experts and (starts[1:] >= starts[:-1]).all()
     _check(bool(is_ordered), "the draws do not match.")
     parts["starts"] = starts.astype(np.intp)
     return Draws(**parts)
@@ -150,7 +153,7 @@ def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, Prior):
-            plain[name] = {"prior": asdict(value)}
+            plain[name] = {"prior": {field: _plain(item) for field, item in asdict(value).items()}}
         elif isinstance(value, dict):
             plain[name] = {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
         elif isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating | str) or value is None:
@@ -164,7 +167,9 @@ def _plain(value: Any) -> Any:
 
 
 def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    _check(isinstance(plain, dict) and set(plain) <= set(defaults), "the parameters are not those of the classifier.")
+    # A file must not say where a later fit writes.
+    allowed = set(defaults) - {"checkpoint"}
+    _check(isinstance(plain, dict) and set(plain) <= allowed, "the parameters are not those of the classifier.")
     parameters: dict[str, Any] = {}
     for name, value in plain.items():
         if isinstance(value, dict) and "prior" in value:
@@ -174,8 +179,8 @@ def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, An
         else:
             _check(value is None or isinstance(value, bool | int | float | str), "a parameter is no plain value.")
             parameters[name] = value
-    # `estimate` decides how to predict; the others were checked by the fit and are checked again by the next.
-    _check(parameters.get("estimate") in ("mean", "best"), "the estimate is neither mean nor best.")
+    n_jobs = parameters.get("n_jobs")
+    _check(n_jobs is None or (type(n_jobs) is int and n_jobs != 0), "n_jobs is no number of threads.")
     return parameters
 
 

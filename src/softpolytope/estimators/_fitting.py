@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.estimators._parameters import Settings
@@ -54,47 +55,59 @@ class Fitted:
     posterior: RegressionPosterior
     states: list[ChainArrays] | None
     is_complete: bool  # False if it was stopped before its last sweep
-    digest: str  # of the rows, so that chains go on with the same ones only
+    digest: str  # of rows and model, so that chains go on with the same ones only
+    n_done: int  # sweeps that all chains have made
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
 
 
-def fit_regression(
-    task: Task, settings: Settings, how: How, *, symmetric: bool, standardize: bool, earlier: Fitted | None
-) -> Fitted:
+def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
     """Run the chains of one regression, or go on with those of an earlier fit."""
-    data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
-    digest, probes = _digest(data), _probes(data)
-    if earlier is not None and earlier.digest != digest:
-        raise ValueError(
-            "warm_start goes on with the chains of the last fit, and these rows, labels or weights are not the ones "
-            "they sampled from; set warm_start=False to start anew."
-        )
-    data, units = standardised(data) if standardize else (data, plain_units(data))
+    # One thread for sums by BLAS too: their bits depend on the number.
+    with threadpool_limits(1, user_api="blas"):
+        data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
+        digest, probes = _digest(data, settings), _probes(data)
+        if earlier is not None:
+            if earlier.digest != digest:
+                raise ValueError(
+                    "warm_start goes on with the chains of the last fit, and these rows, labels, weights or parameters "
+                    "are not the ones they sampled with; set warm_start=False to start anew."
+                )
+            if earlier.n_done >= settings.schedule.n_sweeps:
+                return earlier
+            settings = with_more_sweeps(settings, earlier.n_done)
+        data, units = standardised(data) if settings.standardize else (data, plain_units(data))
+        result = _run(data, task, settings, how, earlier.states if earlier is not None else None)
+        posterior = _posterior(result, units)
+        n_done = min(trace.n_sweeps for traces in result.traces for trace in traces)
+        chances = posterior.probability_draws(probes)
+    return Fitted(posterior, result.states, result.is_complete, digest, n_done, chances)
+
+
+def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: list[ChainArrays] | None) -> RunResult:
+    """Run all chains of both labelings."""
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
     checkpoint = settings.checkpoint
     if checkpoint is not None:
         checkpoint = CheckpointPlan(checkpoint.folder / task.folder, checkpoint.every_sweeps, checkpoint.every_seconds)
-    start: GibbsState | list[ChainArrays] | None = earlier.states if earlier is not None else None
+    start: GibbsState | list[ChainArrays] | None = states
     if start is None and not settings.fit_weight:
         start = _logistic_start(data.n_columns, settings)
-    result = run_chains(
+    return run_chains(
         data,
         chain,
         SeedSequence(task.seed),
         settings.n_chains,
-        (0, 1) if symmetric else (0,),
+        (0, 1) if settings.symmetric else (0,),
         RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states),
         start,
     )
-    posterior = _posterior(result, units)
-    return Fitted(posterior, result.states, result.is_complete, digest, posterior.probability_draws(probes))
 
 
-def _digest(data: TrainingData) -> str:
-    """A hash of the rows."""
+def _digest(data: TrainingData, settings: Settings) -> str:
+    """A hash of the rows and the model."""
     design: Any = data.design
     parts = (design.data, design.indices, design.indptr) if sparse.issparse(data.design) else (design,)
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(settings.model).encode())
     for part in (*parts, data.column_scale, data.labels, data.row_weights):
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
@@ -155,4 +168,6 @@ def with_more_sweeps(settings: Settings, n_done: int) -> Settings:
     """Settings to go on after `n_done` sweeps: the draws to come are added to those kept."""
     schedule = settings.schedule
     n_draws = min(schedule.n_draws, schedule.n_sweeps - n_done)
-    return replace(settings, schedule=replace(schedule, n_burn_in=n_done, n_draws=n_draws))
+    # A fit that was stopped while burning in goes on burning in.
+    n_burn_in = max(n_done, min(schedule.n_burn_in, schedule.n_sweeps - n_draws))
+    return replace(settings, schedule=replace(schedule, n_burn_in=n_burn_in, n_draws=n_draws))

@@ -34,7 +34,15 @@ class Settings:
     schedule: Schedule
     n_chains: int
     prior: Prior
+    symmetric: bool
+    standardize: bool
     checkpoint: CheckpointPlan | None
+
+    @property
+    def model(self) -> tuple[object, ...]:
+        """All that chains must share with those they go on from: everything but how long and where."""
+        numbers_of = (self.max_experts, self.n_layers, self.fit_weight, self.n_chains)
+        return (*numbers_of, self.moves, self.prior, self.symmetric, self.standardize)
 
 
 def checked_settings(estimator: Any) -> Settings:
@@ -49,6 +57,11 @@ def checked_settings(estimator: Any) -> Settings:
         raise ValueError(f"fit_weight must be True or False; got {fit_weight!r}.")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
+    if estimator.checkpoint is not None and not isinstance(estimator.random_state, numbers.Integral):
+        raise ValueError(
+            f"checkpoint needs an integer random_state, because a fit resumes only under its own seed; "
+            f"got random_state={estimator.random_state!r}."
+        )
     moves = Moves.of(estimator.scan)
     if not fit_weight:
         moves = Moves(moves.scan, moves.polya_gamma, moves.hamiltonian_steps, refresh=False, fit_weights=False)
@@ -60,6 +73,8 @@ def checked_settings(estimator: Any) -> Settings:
         schedule=checked_schedule(estimator),
         n_chains=checked_integer("n_chains", estimator.n_chains, 1),
         prior=estimator.prior or Prior(),
+        symmetric=bool(estimator.symmetric),
+        standardize=bool(estimator.standardize),
         checkpoint=checked_checkpoint(estimator.checkpoint),
     )
 
@@ -124,6 +139,10 @@ def seed_of(random_state: Any) -> int:
 def check_finite(X: Any, names: Any) -> None:
     """Raise at the first entry that is not a finite number, naming its column and row."""
     entries: Any = X
+    if sparse.issparse(X) and len(entries.indices):
+        n_columns = entries.shape[1]
+        if entries.indices.min() < 0 or entries.indices.max() >= n_columns:
+            raise ValueError(f"sparse X has an index outside its {n_columns} columns; it is damaged.")
     values = entries.data if sparse.issparse(X) else entries
     # A sum is finite only if all its terms are, and costs half as much.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -33,7 +33,7 @@ def standardised(data: TrainingData) -> tuple[TrainingData, Units]:
     """Columns of weighted mean 0 and variance 1; sparse ones keep their zeros and get mean square 1.
 
     Sums run over the distinct rows in their canonical order, so that neither the order of the rows given nor repeats
-    instead of weights change a bit. Columns without spread are left alone.
+    instead of weights change a bit. Columns without spread become zero.
     """
     # Column scales of the data are powers of two that keep squares in range.
     shares = data.row_weights / data.row_weights.sum()
@@ -50,13 +50,14 @@ def standardised(data: TrainingData) -> tuple[TrainingData, Units]:
     # A column of equal numbers has a spread of rounding errors.
     is_left = np.asarray(spread <= 1e-10 * np.abs(centre))
     is_left[0] = True
-    centre, spread = np.where(is_left, 0.0, centre), np.where(is_left, 1.0, spread)
+    # A constant goes into the intercept: left in, it would be a second one of another size, which no step size suits.
+    spread = np.where(is_left, 1.0, spread)
+    centre[0] = 0.0
     if is_sparse:
         changed = design.copy()
         changed.data /= spread[changed.indices]
     else:
         changed = (design - centre) / spread
-    scale = np.where(is_left, 1.0, data.column_scale)
-    units = Units(centre * scale, spread * scale)
-    left_scale = np.where(is_left, data.column_scale, 1.0)
-    return replace(data, design=changed, column_scale=left_scale), units
+        changed[:, 1:][:, is_left[1:]] = 0.0
+    units = Units(centre * data.column_scale, spread * data.column_scale)
+    return replace(data, design=changed, column_scale=np.ones(data.n_columns)), units

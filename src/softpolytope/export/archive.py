@@ -21,8 +21,8 @@ FORMAT = "softpolytope model"
 VERSION = 1
 
 HEADER = "model.json"
-LARGEST_HEADER = 16_000_000  # bytes
-MOST_ARRAYS = 10_000
+LARGEST_HEADER = 256_000_000  # bytes
+MOST_ARRAYS = 1_000_000
 LARGEST_ARRAY = 2**34  # bytes
 # Little-endian, so that the bytes mean the same everywhere.
 DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
@@ -38,6 +38,8 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
     described = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     document = {"format": FORMAT, "version": VERSION, "arrays": described, "header": header}
     text = json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
+    if len(text) > LARGEST_HEADER or len(arrays) > MOST_ARRAYS:
+        raise ValueError(f"the model is too large for a file: {len(arrays)} arrays, a header of {len(text)} bytes.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:

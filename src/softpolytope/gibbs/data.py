@@ -1,5 +1,6 @@
 """Training data as the sampler wants it: distinct rows in a canonical order, cut into fixed blocks."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -97,7 +98,9 @@ def _checked_design(design: Any) -> Design:
         rows = sparse.csr_array(rows.astype(np.float64))  # always a copy
         rows.sum_duplicates()
         rows.eliminate_zeros()
-        # The kernels take 32-bit indices; blocks are far smaller than they can count.
+        # The kernels take 32-bit indices.
+        if rows.nnz >= 2**31:
+            raise ValueError(f"a sparse design may have up to 2**31 - 1 entries; got {rows.nnz}.")
         rows.indices, rows.indptr = rows.indices.astype(np.intc), rows.indptr.astype(np.intc)
         values = rows.data
     else:
@@ -131,8 +134,16 @@ def _merged(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Des
     is_new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
     starts = np.flatnonzero(is_new)
     kept = order[starts]
-    merged = np.add.reduceat(weights[order], starts) if len(starts) else np.zeros(0)
-    return design[kept], labels[kept], merged
+    return design[kept], labels[kept], _group_sums(weights[order], starts)
+
+
+def _group_sums(weights: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+    """Sums over runs of weights, rounded once: their order, and n copies of f or one of n f, give the same double."""
+    sums = weights[starts]
+    ends = np.append(starts[1:], len(weights))
+    for group in np.flatnonzero(ends - starts > 1):
+        sums[group] = math.fsum(weights[starts[group] : ends[group]])
+    return sums
 
 
 def _largest(design: Any) -> FloatArray:
@@ -148,7 +159,7 @@ def _scaled(design: Design) -> tuple[Design, FloatArray]:
     """Divide columns whose squares could overflow or underflow by a power of two, which costs no digit."""
     largest = _largest(design)
     _, exponent = np.frexp(largest)
-    scale = np.where((abs(exponent) > 100) & (largest > 0.0), np.ldexp(1.0, exponent), 1.0)
+    scale = np.where((abs(exponent) > 100) & (largest > 0.0), np.ldexp(1.0, exponent - 1), 1.0)
     if (scale == 1.0).all():
         return design, scale
     if sparse.issparse(design):

@@ -118,11 +118,9 @@ def run_chains(
             for chain, arrays in zip(chains, start, strict=True):
                 chain.restore(arrays)
         runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
-        runner.resume(_fingerprint(data, settings, streams, jobs))
-        if has_block_threads or options.n_threads <= 1:
-            runner.run_here()
-        else:
-            runner.run_on(pool)
+        # Chains that go on are ahead of what an earlier run has written.
+        runner.resume(_fingerprint(data, settings, streams, jobs), reads_files=not isinstance(start, list))
+        runner.run(pool if options.n_threads > 1 and not has_block_threads else None)
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     states = [chain.to_arrays() for chain in chains] if options.keeps_states else None
@@ -143,38 +141,43 @@ class _Runner:
         self._lock = threading.Lock()
         self._fingerprint = ""
 
-    def resume(self, fingerprint: str) -> None:
+    def resume(self, fingerprint: str, *, reads_files: bool) -> None:
         """Take up the checkpoints there are."""
         self._fingerprint = fingerprint
+        if not reads_files:
+            return
         for chain, file in zip(self._chains, self._files, strict=True):
             arrays = file.read(fingerprint) if file is not None else None
             if arrays is not None:
                 chain.restore(arrays)
 
-    def run_here(self) -> None:
-        """Run the chains in turns, a sweep each, so that they progress together."""
-        try:
-            while not self._stop.is_set() and not all(chain.is_done for chain in self._chains):
-                for index in range(len(self._chains)):
-                    self._sweep(index)
-        except KeyboardInterrupt:
-            self._stop.set()
-        self._write_all()
+    def run(self, pool: ThreadPoolExecutor | None) -> None:
+        """Run every chain on a thread of the pool, or all of them in turns on one thread.
 
-    def run_on(self, pool: ThreadPoolExecutor) -> None:
-        """Run every chain on a thread of the pool."""
-        futures: list[Future[None]] = []
-        try:
-            futures.extend(pool.submit(self._run_one, index) for index in range(len(self._chains)))
-            # A wait without end would sleep through a Ctrl-C that another thread received.
-            while wait(futures, timeout=0.1).not_done:
-                pass
-        except KeyboardInterrupt:
-            self._stop.set()
-            wait(futures)
+        Never on this thread: a Ctrl-C would tear a sweep in two, and what is written after it could not be resumed.
+        """
+        with ThreadPoolExecutor(1) as own:
+            futures: list[Future[None]] = []
+            try:
+                if pool is None:
+                    futures.append(own.submit(self._run_in_turns))
+                else:
+                    futures.extend(pool.submit(self._run_one, index) for index in range(len(self._chains)))
+                # A wait without end would sleep through a Ctrl-C that another thread received.
+                while wait(futures, timeout=0.1).not_done:
+                    pass
+            except KeyboardInterrupt:
+                self._stop.set()
+                wait(futures)
         for future in futures:
             future.result()
         self._write_all()
+
+    def _run_in_turns(self) -> None:
+        """A sweep each, so that the chains progress together."""
+        while not self._stop.is_set() and not all(chain.is_done for chain in self._chains):
+            for index in range(len(self._chains)):
+                self._sweep(index)
 
     def _run_one(self, index: int) -> None:
         try:

@@ -5,16 +5,17 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior
+
+TINY = np.finfo(np.float64).tiny
 
 
 def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
     """Groups `posterior`, `sample_stats` and, where rows and labels are given, `log_likelihood` and `observed_data`.
 
     Experts have no identity from one draw to the next, so the variables are free of labels: log-likelihood, number of
-    experts, total weight. The tree is of the first regression's labelings; with rows, `log_likelihood` holds that of
-    every row, which leave-one-out cross-validation needs.
+    experts, total weight. Every labelling (and class) is a posterior of its own, with variables of its own; so is the
+    log-likelihood of the rows, which leave-one-out cross-validation needs of one posterior at a time.
     """
     xarray = _xarray()
     groups: dict[str, Any] = {}
@@ -26,20 +27,20 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
             dims = ("chain", "draw")
             variables[f"n_experts{suffix}"] = (dims, labelling.draws.n_active.reshape(shape))
             variables[f"total_weight{suffix}"] = (dims, _total_weights(labelling.draws).reshape(shape))
-            groups.setdefault("stats", {})[f"lp{suffix}"] = (dims, labelling.draws.log_likelihood.reshape(shape))
+            groups.setdefault("stats", {})[f"log_likelihood{suffix}"] = (
+                dims,
+                labelling.draws.log_likelihood.reshape(shape),
+            )
     coordinates = _coordinates(posterior.regressions[0].labelings[0])
     datasets = {
         "posterior": xarray.Dataset(variables, coordinates),
         "sample_stats": xarray.Dataset(groups["stats"], coordinates),
     }
     if X is not None and labels is not None:
-        chances = _row_chances(posterior, X)
-        n_chains = posterior.regressions[0].labelings[0].n_chains
-        observed = np.take_along_axis(chances, np.asarray(labels)[None, :, None], axis=2)[:, :, 0]
-        logs = np.log(np.maximum(observed, np.finfo(float).tiny)).reshape(n_chains, -1, chances.shape[1])
-        rows = {**coordinates, "row": np.arange(chances.shape[1])}
-        datasets["log_likelihood"] = xarray.Dataset({"y": (("chain", "draw", "row"), logs)}, rows)
-        datasets["observed_data"] = xarray.Dataset({"y": (("row",), np.asarray(labels))}, {"row": rows["row"]})
+        labels = np.asarray(labels)
+        rows = {**coordinates, "row": np.arange(len(labels))}
+        datasets["log_likelihood"] = xarray.Dataset(_row_logs(posterior, X, labels), rows)
+        datasets["observed_data"] = xarray.Dataset({"y": (("row",), labels)}, {"row": rows["row"]})
     return xarray.DataTree.from_dict(datasets)
 
 
@@ -57,13 +58,18 @@ def _total_weights(draws: Draws) -> FloatArray:
     return np.array([draws.expert_weights[a:b].sum() for a, b in zip(draws.starts, draws.starts[1:], strict=False)])
 
 
-def _row_chances(posterior: Posterior, X: Any) -> FloatArray:
-    """Probabilities of the classes, (draws, rows, classes)."""
-    positive = [regression.probability_draws(X) for regression in posterior.regressions]
-    if len(positive) == 1:
-        return np.stack([1.0 - positive[0], positive[0]], axis=-1)
-    stacked = np.stack(positive)
-    return np.moveaxis(combined(stacked, 1.0 - stacked), 0, -1)
+def _row_logs(posterior: Posterior, X: Any, labels: Any) -> dict[str, Any]:
+    """Log-likelihood of every row under every posterior; labels are numbers of classes."""
+    found = {}
+    for number, regression in enumerate(posterior.regressions):
+        is_positive = labels == (1 if len(posterior.regressions) == 1 else number)
+        for side, labelling in enumerate(regression.labelings):
+            rates = labelling.draws.rate_function()(X)
+            # The second labelling is of the opposite labels.
+            logs = np.where(is_positive != bool(side), np.log(np.maximum(-np.expm1(-rates), TINY)), -rates)
+            shape = (labelling.n_chains, -1, len(labels))
+            found[f"y{_suffix(posterior, number, side)}"] = (("chain", "draw", "row"), logs.reshape(shape))
+    return found
 
 
 def _xarray() -> Any:

@@ -69,6 +69,8 @@ class Draws:
         turned = np.ascontiguousarray(slopes.reshape(n_experts * n_layers, n_columns - 1).T)
 
         def rates(X: Any) -> FloatArray:
+            if X.shape[1] != n_columns - 1:
+                raise ValueError(f"the model has {n_columns - 1} features; got rows of {X.shape[1]}.")
             out = np.empty((len(self), X.shape[0]))
             if sparse.issparse(X):
                 rows: Any = X
@@ -106,7 +108,11 @@ class RegressionPosterior:
     def probabilities(self, X: Any, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
         """P(y = 1) and P(y = 0) of rows, averaged over draws; neither is one minus the other, so both are precise."""
         blocks = list(self._over_blocks(X, estimate, n_threads, _mean_chances))
-        return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+        positive, negative = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
+        if np.isnan(positive).any():
+            row = int(np.flatnonzero(np.isnan(positive))[0])
+            raise ValueError(f"row {row} of X has numbers so large that its linear predictors overflow.")
+        return positive, negative
 
     def probability_draws(self, X: Any, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
         """P(y = 1) of every draw, (draws, rows)."""
