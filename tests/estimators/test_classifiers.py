@@ -319,19 +319,20 @@ def test_interrupted_fits(moons, monkeypatch):
 
     def interrupting(model, n_classes):
         def interrupt(progress):
-            if progress.n_done == 40:
+            if progress.n_done == 40 and progress.labelling == progress.chain == 0:
                 signal.raise_signal(signal.SIGINT)
 
         monkeypatch.setattr(_base, "reporter_of", lambda *_: interrupt)
         X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
         return model.fit(X, y)
 
+    long = {**SHORT, "n_sweeps": 5000, "n_burn_in": 10}
     with pytest.warns(UserWarning, match="stopped early"):
-        model = interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 2)
-    assert model.log_likelihood_[0].shape[1] < 60
+        model = interrupting(SumStackSoftplusClassifier(**long), 2)
+    assert model.log_likelihood_[0].shape[1] < 5000
     assert model.predict_proba_draws(moons[0]).shape[0] > 0
     with pytest.raises(RuntimeError, match="2 classes still to fit"):
-        interrupting(SumStackSoftplusClassifier(**SHORT, n_burn_in=10), 3)
+        interrupting(SumStackSoftplusClassifier(**long), 3)
 
 
 def test_scikit_learn_callbacks(moons):

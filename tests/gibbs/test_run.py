@@ -206,10 +206,10 @@ def test_an_interrupted_run_resumes_to_the_same_draws(n_threads, tmp_path):
     """Ctrl-C tears no sweep in two: what is written after it goes on as if nothing had happened."""
 
     def interrupt(progress):
-        if progress.n_done == 20:
+        if progress.n_done == 20 and progress.labelling == 0:
             signal.raise_signal(signal.SIGINT)
 
-    rows, plan = circle_rows(), settings("paper", n_sweeps=60, n_burn_in=5, n_draws=10)
+    rows, plan = circle_rows(), settings("paper", n_sweeps=400, n_burn_in=5, n_draws=10)
     unbroken = digest(run_chains(rows, plan, 1, 1, (0, 1)))
     files = CheckpointPlan(tmp_path, every_sweeps=7)
     stopped = run_chains(rows, plan, 1, 1, (0, 1), RunOptions(n_threads, interrupt, files))
