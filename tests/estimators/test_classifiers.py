@@ -268,6 +268,8 @@ def test_without_weights_it_is_logistic_regression(moons):
     )
     error = draws.std(axis=0)
     assert (abs(draws.mean(axis=0) - theirs.coef_[0]) < 0.3 * error).all()
+    tighter = LogisticRegression(fit_intercept=False, C=0.05).fit(rows, y)
+    assert (abs(draws.mean(axis=0) - tighter.coef_[0]) > 0.3 * error).any()
     assert all(w.tolist() == [1.0] for w in model.expert_weights_)
 
 

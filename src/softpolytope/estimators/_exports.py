@@ -1,0 +1,84 @@
+"""A fitted classifier in other forms: files, ONNX, SQL, Python source, a DataTree."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from softpolytope.estimators._files import save_classifier
+from softpolytope.export.onnx import InputType, to_onnx
+from softpolytope.export.python_source import python_source
+from softpolytope.export.sql import sql_probability
+from softpolytope.inspection.datatree import to_datatree
+from softpolytope.model.posterior import Posterior
+
+
+class ExportMixin:
+    """What a classifier can be turned into."""
+
+    posterior_: Posterior
+    classes_: NDArray[Any]
+    n_features_in_: int
+    estimate: Any  # an Estimate, once fitted
+
+    def _validated_rows(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside."""
+        check_is_fitted(self)
+        save_classifier(self, path)
+
+    def to_datatree(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
+        """The posterior as an xarray DataTree, which ArviZ opens; needs `pip install softpolytope[arviz]`.
+
+        With rows and their labels, it has the log-likelihood of every row under each labelling (and class), which
+        are posteriors of their own: leave-one-out takes them one at a time.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("to_datatree takes rows and labels together, or neither.")
+        if X is None:
+            return to_datatree(self.posterior_)
+        rows, labels = self._validated_rows(X), np.asarray(y)
+        codes = np.searchsorted(self.classes_, labels)
+        if labels.shape != (rows.shape[0],) or not np.isin(labels, self.classes_).all():
+            raise ValueError(f"y must hold one of the classes {self.classes_.tolist()} for each row of X.")
+        return to_datatree(self.posterior_, rows, codes)
+
+    def to_onnx(self, path: str | Path | None = None, input_type: InputType = "float64") -> Any:
+        """The model as ONNX with standard operators only; needs `pip install softpolytope[onnx]`.
+
+        Returns the `onnx.ModelProto`, and writes it if a path is given. `input_type` is "float32" or "float64".
+        """
+        check_is_fitted(self)
+        model = to_onnx(self.posterior_, self.classes_, self.estimate, self.n_features_in_, input_type)
+        if path is not None:
+            Path(path).write_bytes(model.SerializeToString())
+        return model
+
+    def to_sql(self, columns: Sequence[str] | None = None, target: Any = None) -> str:
+        """The probability of a class as one SQL expression that SQLite and DuckDB evaluate.
+
+        `columns` are the names of the columns in the table, by default the feature names; `target` is the class, by
+        default the second of two. With estimate="mean" the expression holds every draw; "best" gives a short one.
+        """
+        check_is_fitted(self)
+        names = list(columns if columns is not None else getattr(self, "feature_names_in_", []))
+        if len(names) != self.n_features_in_:
+            raise ValueError(f"columns must name the {self.n_features_in_} features; got {len(names)} names.")
+        classes = self.classes_.tolist()
+        if target is None and len(classes) > 2:
+            raise ValueError(f"target must be one of the classes {classes}.")
+        if target is not None and target not in classes:
+            raise ValueError(f"target must be one of the classes {classes}; got {target!r}.")
+        code = 1 if target is None else classes.index(target)
+        return sql_probability(self.posterior_, [str(name) for name in names], self.estimate, code)
+
+    def to_python_source(self) -> str:
+        """A Python module without dependencies, with `predict_proba(x)` and `predict(x)` for one row."""
+        check_is_fitted(self)
+        return python_source(self.posterior_, self.classes_, self.estimate, self.n_features_in_)
