@@ -22,11 +22,11 @@ from scipy import stats
 
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.hamiltonian import StepSize
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.state import check_state, prior_state
 from softpolytope.gibbs.sweep import Moves, sweep
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import SerialHome
 

@@ -23,12 +23,12 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.inspection.diagnostics import bulk_ess, r_hat
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.model.softplus import positive_probability
 from softpolytope.parallel.homes import SerialHome

@@ -8,13 +8,13 @@ from scipy import stats
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.hamiltonian import StepSize
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.run import run_chains
 from softpolytope.gibbs.state import GibbsState, initial_state, prior_state
 from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import SerialHome
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import gammaln
 
 from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.run import run_chains
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 
 # A coefficient prior with light tails: Polya-Gamma scans need thousands of sweeps to come back from heavy ones.

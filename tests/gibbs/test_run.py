@@ -15,13 +15,13 @@ from scipy import sparse
 
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointError, CheckpointPlan
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.inspection.diagnostics import diagnose, in_words
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)

@@ -15,10 +15,11 @@ from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._units import Units, plain_units, standardised
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
-from softpolytope.gibbs.data import Design, TrainingData
 from softpolytope.gibbs.run import ChainArrays, Progress, RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.model.collapsed import Design
+from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
 
 # Rows at which diagnostics compare the chains' probabilities.

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.gibbs.data import TrainingData
+from softpolytope.model.data import TrainingData
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.names import Step, SweepName
-from softpolytope.model import _collapsed
+from softpolytope.model.block import RowBlock
+from softpolytope.model.data import TrainingData
 
 Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
@@ -35,17 +34,14 @@ class LayerSums:
         return LayerSums(self.pairs + other.pairs, self.linear + other.linear, self.column_scale)
 
 
-class LatentBlock:
+class LatentBlock(RowBlock):
     """Rows of a block, and their latent variables during a sweep."""
 
     def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._index = index
         self._pg_terms = pg_terms
-        self._labels = rows.labels.astype(np.uint8)
         self._copies = rows.row_weights.copy()
-        self._is_sparse = sparse.issparse(rows.design)
-        self._is_scaled = bool((rows.column_scale != 1.0).any())
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
 
     # Parameters in, sums out.
@@ -159,42 +155,11 @@ class LatentBlock:
         """Take back the counts of this block, out of those of all."""
         self.counts = counts[self._index].copy()
 
-    # The collapsed likelihood as a function of the parameters.
+    # For the collapsed likelihood as a function of some experts.
 
     def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
         """Fix the rates of the experts that a gradient is not for."""
         self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
-
-    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
-        """Log likelihood and its gradient in one flat array, as a function of experts other than those held.
-
-        The array is (value, by coefficients in their order, by log weights), so that sums and steps are one operation.
-        """
-        n_coefficients = coefficients.size
-        result = np.zeros(1 + n_coefficients + len(log_weights))
-        slopes = result[1 : 1 + n_coefficients].reshape(coefficients.shape)
-        rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
-        if self._is_scaled:
-            coefficients = coefficients * self._rows.column_scale
-        design: Any = self._rows.design
-        n_columns = self._rows.n_columns
-        if not self._is_sparse:
-            result[0] = _collapsed.add_likelihood_dense(
-                design, coefficients, *rows, slopes, result[1 + n_coefficients :]
-            )
-        else:
-            is_wide = _collapsed.is_wide(n_columns)
-            given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
-            sums = np.zeros_like(given) if is_wide else slopes
-            weight_slopes = result[1 + n_coefficients :]
-            result[0] = _collapsed.add_likelihood_sparse(
-                design.data, design.indices, design.indptr, given, *rows, sums, weight_slopes, n_columns
-            )
-            if is_wide:
-                slopes[:] = sums.transpose(1, 2, 0)
-        if self._is_scaled:
-            slopes *= self._rows.column_scale
-        return result
 
     def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
         """Linear predictor of a layer, and log q and q of the level above it, for some experts."""

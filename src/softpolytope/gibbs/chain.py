@@ -8,12 +8,12 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.hamiltonian import StepSize
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.state import GibbsState, initial_state
 from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.gibbs.trace import Draw, Schedule, Trace
+from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 

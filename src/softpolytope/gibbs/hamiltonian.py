@@ -7,17 +7,15 @@ zero, and no expert is left out.
 """
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
-from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs import _leapfrog
 from softpolytope.gibbs.state import GibbsState
-from softpolytope.model import _prior
 from softpolytope.model.prior import Prior
+from softpolytope.model.target import FlatPrior, FlatTarget
 from softpolytope.parallel.homes import Home
 
 SMALLEST_WEIGHT = 0.01
@@ -69,20 +67,29 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
     if not moved.any():
         return 1.0
     home.map("hold", ~moved, state.log_weights)
-    target = _Target(state, home, prior, moved, moves_weights=trajectory.moves_weights)
+    n_moved = int(moved.sum())
+    target = FlatTarget(
+        partial(home.map, "gradient"),
+        (n_moved, *state.coefficients.shape[1:]),
+        FlatPrior(
+            state.precision_rates[moved], prior.precision_shape, state.mass / state.n_experts, state.concentration
+        ),
+        moves_weights=trajectory.moves_weights,
+    )
+    position = np.concatenate([state.coefficients[moved].reshape(-1), state.log_weights[moved]])
     step = float(np.exp(trajectory.log_step) * rng.uniform(0.8, 1.2))
     length = int(rng.integers(1, 2 * trajectory.n_steps))
-    momentum = rng.standard_normal(len(target.position))
+    momentum = rng.standard_normal(len(position))
     if not trajectory.moves_weights:
-        momentum[-target.n_experts :] = 0.0
+        momentum[-n_moved:] = 0.0
     uniform = rng.random()
 
-    value, slope = target.value_and_slope()
+    value, slope = target.value_and_slope(position)
     energy = value - 0.5 * momentum.dot(momentum)
     for number in range(length):
         kick = 0.5 * step if number == 0 else step
-        _leapfrog.kick_and_drift(target.position, momentum, slope, kick, step, target.n_experts, threshold)
-        value, slope = target.value_and_slope()
+        _leapfrog.kick_and_drift(position, momentum, slope, kick, step, n_moved, threshold)
+        value, slope = target.value_and_slope(position)
         # A trajectory that has left the ground, or what can be computed, is lost: its end would be rejected.
         if not energy - value <= LARGEST_LOSS:
             return 0.0
@@ -92,44 +99,7 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
         return 0.0
     acceptance = float(np.exp(min(gain, 0.0)))
     if uniform < acceptance:
-        state.log_weights[moved] = target.log_weights
-        state.coefficients[moved] = target.coefficients
-        home.map("update", np.flatnonzero(moved).astype(np.intc), target.coefficients)
+        coefficients, state.log_weights[moved] = target.parts(position)
+        state.coefficients[moved] = coefficients
+        home.map("update", np.flatnonzero(moved).astype(np.intc), coefficients)
     return acceptance
-
-
-class _Target:
-    """Collapsed log posterior of the experts moved, given the others, at a position that is one flat array."""
-
-    def __init__(self, state: GibbsState, home: Home, prior: Prior, moved: BoolArray, *, moves_weights: bool) -> None:
-        self._home = home
-        self._moves_weights = moves_weights
-        self.n_experts = int(moved.sum())
-        self.position = np.concatenate([state.coefficients[moved].reshape(-1), state.log_weights[moved]])
-        self._shape = (self.n_experts, *state.coefficients.shape[1:])
-        self._n_coefficients = len(self.position) - self.n_experts
-        # Views of the position, which the trajectory changes in place.
-        self.coefficients = self.position[: self._n_coefficients].reshape(self._shape)
-        self.log_weights = self.position[self._n_coefficients :]
-        self._prior = (
-            state.precision_rates[moved],
-            prior.precision_shape,
-            state.mass / state.n_experts,
-            state.concentration,
-        )
-
-    def value_and_slope(self) -> tuple[float, FloatArray]:
-        """Value and gradient, which is zero where weights are held."""
-        total: FloatArray = reduce(add, self._home.map("gradient", self.coefficients, self.log_weights))
-        slope = total[1:]
-        weight_slope = slope[self._n_coefficients :]
-        value = float(total[0]) + _prior.add_prior(
-            self.coefficients,
-            self.log_weights,
-            *self._prior,
-            slope[: self._n_coefficients].reshape(self._shape),
-            weight_slope,
-        )
-        if not self._moves_weights:
-            weight_slope[:] = 0.0
-        return value, slope

@@ -16,9 +16,9 @@ from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
-from softpolytope.gibbs.data import TrainingData
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.model.data import TrainingData
 from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
 
 
@@ -90,7 +90,7 @@ def run_chains(
     --------
     >>> import numpy as np
     >>> from softpolytope.gibbs.chain import ChainSettings
-    >>> from softpolytope.gibbs.data import TrainingData
+    >>> from softpolytope.model.data import TrainingData
     >>> from softpolytope.gibbs.run import run_chains
     >>> from softpolytope.gibbs.sweep import Moves
     >>> from softpolytope.gibbs.trace import Schedule

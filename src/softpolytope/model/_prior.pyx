@@ -1,6 +1,6 @@
 """The collapsed log prior of coefficients and weights, and its gradient."""
 
-from libc.math cimport exp, fmax, log
+from libc.math cimport exp, fmax, log1p
 
 
 def add_prior(
@@ -10,17 +10,18 @@ def add_prior(
 ):
     """Return the log prior density up to a constant, and add its derivatives.
 
-    Coefficients have -(a + 1/2) log(2 b + beta^2), log weights `weight_shape` log r - concentration r.
+    Coefficients have -(a + 1/2) log(1 + beta^2 / (2 b)), log weights `weight_shape` log r - concentration r. Written
+    so, the value keeps its digits where a large shape makes the law nearly Gaussian.
     """
     cdef Py_ssize_t expert, layer, column
-    cdef double value = 0.0, logs = 0.0, power = precision_shape + 0.5, size, beta, weight
+    cdef double value = 0.0, logs = 0.0, power = precision_shape + 0.5, scale, square, weight
     for expert in range(coefficients.shape[0]):
         for layer in range(coefficients.shape[1]):
+            scale = fmax(2.0 * precision_rates[expert, layer], 1e-300)
             for column in range(coefficients.shape[2]):
-                beta = coefficients[expert, layer, column]
-                size = fmax(2.0 * precision_rates[expert, layer] + beta * beta, 1e-300)
-                logs += log(size)
-                slopes[expert, layer, column] -= 2.0 * power * beta / size
+                square = coefficients[expert, layer, column] * coefficients[expert, layer, column]
+                logs += log1p(square / scale)
+                slopes[expert, layer, column] -= 2.0 * power * coefficients[expert, layer, column] / (scale + square)
         weight = exp(log_weights[expert])
         value += weight_shape * log_weights[expert] - concentration * weight
         weight_slopes[expert] += weight_shape - concentration * weight

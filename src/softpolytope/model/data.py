@@ -1,17 +1,16 @@
-"""Training data as the sampler wants it: distinct rows in a canonical order, cut into fixed blocks."""
+"""Training data as inference wants them: distinct rows in a canonical order, cut into fixed blocks."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-
-Design: TypeAlias = FloatArray | sparse.csr_array
+from softpolytope.model.collapsed import Design
 
 # Rows of a block: enough that a call's overhead vanishes, few enough that its arrays stay in the cache.
 BLOCK_ROWS = 1024
@@ -43,7 +42,7 @@ class TrainingData:
         Examples
         --------
         >>> import numpy as np
-        >>> from softpolytope.gibbs.data import TrainingData
+        >>> from softpolytope.model.data import TrainingData
         >>> rows = np.array([[1.0, 0.5], [1.0, 2.0], [1.0, 0.5]])
         >>> TrainingData.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
         [1.0, 2.0]
@@ -73,6 +72,13 @@ class TrainingData:
     def flipped(self) -> "TrainingData":
         """The same rows under the other labelling."""
         return replace(self, labels=~self.labels)
+
+    def weighted(self, row_weights: FloatArray) -> "TrainingData":
+        """The rows of positive weight, under other weights."""
+        kept = np.flatnonzero(row_weights > 0.0)
+        if len(kept) == self.n_rows:
+            return replace(self, row_weights=row_weights)
+        return replace(self, design=self.design[kept], labels=self.labels[kept], row_weights=row_weights[kept])
 
     def with_single_positives(self) -> "TrainingData":
         """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""

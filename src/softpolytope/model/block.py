@@ -1,0 +1,52 @@
+"""One block of rows, and the collapsed likelihood of its labels as a function of the parameters."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from softpolytope._typing import FloatArray
+from softpolytope.model import _collapsed
+from softpolytope.model.data import TrainingData
+
+
+class RowBlock:
+    """Rows of a block, ready for the compiled gradient."""
+
+    def __init__(self, rows: TrainingData) -> None:
+        self._rows = rows
+        self._labels = rows.labels.astype(np.uint8)
+        self._is_sparse = sparse.issparse(rows.design)
+        self._is_scaled = bool((rows.column_scale != 1.0).any())
+        self._offset = np.zeros(rows.n_rows)  # a part of every row's rate that the gradient takes as fixed
+
+    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        """Log likelihood and its gradient in one flat array.
+
+        The array is (value, by coefficients in their order, by log weights), so that sums and steps are one operation.
+        """
+        n_coefficients = coefficients.size
+        result = np.zeros(1 + n_coefficients + len(log_weights))
+        slopes = result[1 : 1 + n_coefficients].reshape(coefficients.shape)
+        rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
+        if self._is_scaled:
+            coefficients = coefficients * self._rows.column_scale
+        design: Any = self._rows.design
+        n_columns = self._rows.n_columns
+        if not self._is_sparse:
+            result[0] = _collapsed.add_likelihood_dense(
+                design, coefficients, *rows, slopes, result[1 + n_coefficients :]
+            )
+        else:
+            is_wide = _collapsed.is_wide(n_columns)
+            given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
+            sums = np.zeros_like(given) if is_wide else slopes
+            weight_slopes = result[1 + n_coefficients :]
+            result[0] = _collapsed.add_likelihood_sparse(
+                design.data, design.indices, design.indptr, given, *rows, sums, weight_slopes, n_columns
+            )
+            if is_wide:
+                slopes[:] = sums.transpose(1, 2, 0)
+        if self._is_scaled:
+            slopes *= self._rows.column_scale
+        return result
