@@ -13,7 +13,7 @@ PACKAGE = Path(softpolytope.__file__).parent
 ALLOWED = {
     "cli": {"report", "estimators", "inspection", "datasets", "export"},
     "report": {"inspection", "export", "geometry", "model"},
-    "estimators": {"gibbs", "optimise", "inspection", "export", "geometry", "model"},
+    "estimators": {"gibbs", "optimise", "parallel", "inspection", "export", "geometry", "model"},
     "inspection": {"geometry", "model"},
     "export": {"geometry", "model"},
     "gibbs": {"parallel", "distributions", "model"},

@@ -15,20 +15,29 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._exports import ExportMixin
-from softpolytope.estimators._fitting import Fitted, How, Task, fit_regression
-from softpolytope.estimators._parameters import Settings, check_finite, checked_settings, row_weights, seed_of
-from softpolytope.estimators._progress import CallbackSupportMixin, reporter_of, with_callbacks
+from softpolytope.estimators._fitting import Fitted, fit_regression
+from softpolytope.estimators._parameters import (
+    Settings,
+    check_finite,
+    checked_settings,
+    chosen_inference,
+    row_weights,
+    seed_of,
+)
+from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
+from softpolytope.estimators._tasks import How, Task
 from softpolytope.inspection.diagnostics import Diagnosis, diagnose, in_words
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior
 from softpolytope.model.prior import Prior
+from softpolytope.optimise.run import most_climbs
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
 
 
 class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Fit both labelings of every class by Gibbs sampling, predict with the draws."""
+    """Fit both labelings of every class by climbs or by Gibbs sampling, predict with the modes or draws."""
 
     def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters of a class from its constructor
         self,
@@ -37,6 +46,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         scan: str,
         symmetric: bool,
         estimate: str,
+        n_restarts: int,
         n_chains: int,
         n_sweeps: int,
         n_burn_in: int | None,
@@ -54,6 +64,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self.scan = scan
         self.symmetric = symmetric
         self.estimate = estimate
+        self.n_restarts = n_restarts
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn_in = n_burn_in
@@ -72,7 +83,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Sample from the posterior given rows X and labels y.
+        """Find modes of the posterior, or sample from it, given rows X and labels y.
 
         Parameters
         ----------
@@ -96,10 +107,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
                 self.__dict__.pop(name, None)
             self._first_kept = settings.schedule.n_burn_in
         tasks = self._tasks(X, y, sample_weight, goes_on=bool(earlier))
-        n_runs = len(tasks) * settings.n_chains * (2 if settings.symmetric else 1)
-        how = How(
-            self._n_threads(), reporter_of(self, n_runs, settings.schedule.n_sweeps), keeps_states=bool(self.warm_start)
-        )
+        how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
         fits: list[Fitted] = []
         before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
         for task, previous in zip(tasks, before, strict=True):
@@ -107,14 +115,22 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
             if not fits[-1].is_complete:
                 self._tell_of_stop(len(tasks) - len(fits))
         if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
-            n_done = min(fit.n_done for fit in fits)
-            message = f"warm_start has nothing to do: the chains have {n_done} sweeps already; raise n_sweeps."
+            message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
             warnings.warn(message, stacklevel=3)
             return self
+        self.inference_ = settings.inference
         self._fits = fits
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
         self._warn_of_disagreement(settings)
         return self
+
+    def _reporter(self, tasks: list[Task], settings: Settings) -> Reporter | None:
+        """Who is told of progress."""
+        n_runs = len(tasks) * (2 if settings.symmetric else 1)
+        if settings.inference == "gibbs":
+            return reporter_of(self, n_runs * settings.n_chains, settings.schedule.n_sweeps)
+        n_climbs = most_climbs(tasks[0].design.shape[0], settings.prior)
+        return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
     def _tasks(self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool) -> list[Task]:
         """Check the data; one task for two classes, one per class for more."""
@@ -153,7 +169,9 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def _resumable_fits(self) -> list[Fitted]:
         """The fits whose chains can go on, if that is wanted."""
         fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
-        if all(fit.states is not None for fit in fits):
+        if chosen_inference(self.inference) == "map":
+            return fits if all(fit.modes is not None for fit in fits) else []
+        if all(fit.chains is not None and fit.chains.states is not None for fit in fits):
             return fits
         warnings.warn("warm_start starts anew: the last fit was made without it, and kept no chains.", stacklevel=4)
         return []
@@ -172,7 +190,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return hasattr(self, "posterior_")
 
     def _warn_of_disagreement(self, settings: Settings) -> None:
-        if settings.n_chains < 2:
+        if settings.inference != "gibbs" or settings.n_chains < 2:
             return
         loud = [item for item in self.diagnostics() if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
         for sentence in in_words(loud[:1]):
@@ -216,7 +234,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         ]
 
     def predict_proba_draws(self, X: ArrayLike) -> FloatArray:
-        """Probabilities by every kept draw: of the second class, (n_draws, n_samples).
+        """Probabilities by every kept draw, or every mode: of the second class, (n_draws, n_samples).
 
         With more than two classes, of all of them: (n_draws, n_samples, n_classes).
         """
@@ -228,7 +246,10 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         return np.ascontiguousarray(np.moveaxis(combined(positive, 1.0 - positive), 0, -1))
 
     def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
-        """Central posterior interval of the probability of the second class, (n_samples, 2).
+        """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
+
+        Of draws (inference="gibbs") it is the posterior interval. Modes tell only how far climbs from different starts
+        disagree, which is less than the posterior's uncertainty.
 
         With more than two classes, of all of them: (n_samples, n_classes, 2).
         """
@@ -243,6 +264,7 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
     def diagnostics(self) -> list[Diagnosis]:
         """R-hat and effective draws of the log-likelihood, the number of experts and probabilities at training rows."""
         check_is_fitted(self)
+        self._check_has_chains("diagnostics")
         quantities: dict[str, FloatArray] = {}
         for index, fit in enumerate(self._fits):
             prefix = "" if len(self._fits) == 1 else f" of class {self.classes_.tolist()[index]!r}"
@@ -256,6 +278,12 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
             for probe in range(chances.shape[2]):
                 quantities[f"probability at training row {probe}{prefix}"] = chances[:, :, probe]
         return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
+
+    @property
+    def precision_rate_(self) -> list[float | None]:
+        """The prior's precision rate under which the modes were found, one per regression; None of chains."""
+        check_is_fitted(self)
+        return [None if fit.modes is None else fit.modes.precision_rate for fit in self._fits]
 
     @property
     def n_experts_(self) -> int:

@@ -5,21 +5,25 @@ from typing import TypeVar
 Class = TypeVar("Class", bound=type)
 
 SHARED = """\
-inference : {"auto", "gibbs"}
-        "gibbs" draws from the posterior; "auto" is the same for now.
+inference : {"auto", "gibbs", "map"}
+        "map" climbs the posterior from several starts and averages over the modes, in seconds; "gibbs" draws from the
+        posterior. "auto" is "map".
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}
         Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+    n_restarts : int
+        "map": climbs per labelling.
     n_chains : int
-        Chains per labelling.
+        "gibbs": chains per labelling.
     n_sweeps, n_burn_in, n_draws : int
-        Sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain, evenly spaced
-        over the rest (by default up to 50).
+        "gibbs": sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain,
+        evenly spaced over the rest (by default up to 50).
     prior : Prior, optional
-        Hyperparameters; `Prior()` if not given.
+        Hyperparameters. If not given, `Prior()` for "gibbs"; for "map" a precision rate chosen among six by the
+        likelihood of held-out rows, as for any prior with `precision_rate="learned"`.
     standardize : bool
         Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
         the units of X in any case.
@@ -30,9 +34,11 @@ inference : {"auto", "gibbs"}
     random_state : int, RandomState or None
         An integer makes the fit reproducible to the last bit.
     warm_start : bool
-        Whether `fit` goes on with the chains of the last fit, to a larger `n_sweeps`.
+        Whether `fit` goes on from the last fit: "map" climbs on from its modes, with these rows; "gibbs" goes on with
+        its chains, to a larger `n_sweeps`.
     checkpoint : str or Path, optional
-        A folder where chains are written as they go, and from which an interrupted fit of the same data resumes.
+        "gibbs": a folder where chains are written as they go, and from which an interrupted fit of the same data
+        resumes.
     verbose : int
         Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
 
@@ -43,7 +49,11 @@ inference : {"auto", "gibbs"}
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it had any.
     posterior_ : Posterior
-        All kept draws.
+        All kept draws, or modes.
+    inference_ : {"gibbs", "map"}
+        How it was fitted.
+    precision_rate_ : list
+        "map": the precision rate chosen, one per regression.
     n_experts_ : int
         Experts with counts in the best draws, labelings added.
     expert_weights_, coefficients_ : list of ndarray

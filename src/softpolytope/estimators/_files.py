@@ -38,6 +38,7 @@ def save_classifier(classifier: Any, path: str | Path) -> None:
         "classes": _plain_classes(classifier.classes_),
         "n_features": int(classifier.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "inference": classifier.inference_,
         "first_kept": int(classifier._first_kept),
         "regressions": regressions,
     }
@@ -84,6 +85,8 @@ def _classifier(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type
         _unpack_regression(arrays, str(number), item["n_chains"], n_features) for number, item in enumerate(regressions)
     ]
     classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
+    _check(header["inference"] in ("gibbs", "map"), "the inference is unknown.")
+    classifier.inference_ = header["inference"]
     first = header["first_kept"]
     _check(type(first) is int and first >= 0, "the burn-in is impossible.")
     classifier._first_kept = first
@@ -112,7 +115,7 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: i
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, is_complete=True, digest="", n_done=0, probe_chances=probes)
+    return Fitted(posterior, None, None, is_complete=True, probe_chances=probes)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

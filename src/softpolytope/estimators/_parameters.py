@@ -16,8 +16,9 @@ from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.model.posterior import Estimate
 from softpolytope.model.prior import Prior
+from softpolytope.optimise.run import DEFAULT_PRIOR
 
-Inference = Literal["auto", "gibbs"]
+Inference = Literal["auto", "gibbs", "map"]
 ScanChoice = Literal["auto", "paper", "collapsed"]
 
 MOST_DRAWS_BY_DEFAULT = 50
@@ -27,12 +28,14 @@ MOST_DRAWS_BY_DEFAULT = 50
 class Settings:
     """The parameters of a classifier, checked and with their defaults filled in."""
 
+    inference: Literal["gibbs", "map"]
     max_experts: int
     n_layers: int
     fit_weight: bool
     moves: Moves
     schedule: Schedule
     n_chains: int
+    n_restarts: int
     prior: Prior
     symmetric: bool
     standardize: bool
@@ -57,6 +60,11 @@ def checked_settings(estimator: Any) -> Settings:
         raise ValueError(f"fit_weight must be True or False; got {fit_weight!r}.")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
+    inference = chosen_inference(estimator.inference)
+    if estimator.checkpoint is not None and inference != "gibbs":
+        raise ValueError(
+            f'checkpoint is for chains, and inference={estimator.inference!r} runs none; set inference="gibbs".'
+        )
     if estimator.checkpoint is not None and not isinstance(estimator.random_state, numbers.Integral):
         raise ValueError(
             f"checkpoint needs an integer random_state, because a fit resumes only under its own seed; "
@@ -66,17 +74,24 @@ def checked_settings(estimator: Any) -> Settings:
     if not fit_weight:
         moves = Moves(moves.scan, moves.polya_gamma, moves.hamiltonian_steps, refresh=False, fit_weights=False)
     return Settings(
+        inference=inference,
         max_experts=checked_integer("max_experts", getattr(estimator, "max_experts", 1), 1),
         n_layers=checked_integer("n_layers", getattr(estimator, "n_layers", 1), 1),
         fit_weight=bool(fit_weight),
         moves=moves,
         schedule=checked_schedule(estimator),
         n_chains=checked_integer("n_chains", estimator.n_chains, 1),
-        prior=estimator.prior or Prior(),
+        n_restarts=checked_integer("n_restarts", estimator.n_restarts, 1),
+        prior=estimator.prior or (DEFAULT_PRIOR if inference == "map" else Prior()),
         symmetric=bool(estimator.symmetric),
         standardize=bool(estimator.standardize),
         checkpoint=checked_checkpoint(estimator.checkpoint),
     )
+
+
+def chosen_inference(inference: str) -> Literal["gibbs", "map"]:
+    """What "auto" stands for."""
+    return "gibbs" if inference == "gibbs" else "map"
 
 
 def checked_schedule(estimator: Any) -> Schedule:

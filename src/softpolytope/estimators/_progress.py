@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from softpolytope.gibbs.run import Progress
+from softpolytope.parallel.tasks import Progress
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -27,13 +27,13 @@ Reporter = Callable[[Progress], bool | None]
 BETWEEN_UPDATES = 0.2
 
 
-def reporter_of(estimator: Any, n_runs: int, n_sweeps: int) -> Reporter | None:
-    """What is called after each of the `n_sweeps` sweeps of each of `n_runs` chains; nothing, unless asked for."""
+def reporter_of(estimator: Any, n_runs: int, n_steps: int) -> Reporter | None:
+    """What is called after each of up to `n_steps` steps of each of `n_runs` chains or restarts, if asked for."""
     reporters: list[Reporter] = []
     if getattr(estimator, "_skl_callbacks", None):
-        reporters.append(_scikit_learn_reporter(estimator, n_runs * n_sweeps))
+        reporters.append(_scikit_learn_reporter(estimator, n_runs * n_steps))
     if estimator.verbose:
-        reporters.append(ProgressLine(n_runs * n_sweeps, sys.stderr))
+        reporters.append(ProgressLine(n_runs, sys.stderr))
     if not reporters:
         return None
 
@@ -49,7 +49,8 @@ def _scikit_learn_reporter(estimator: Any, n_tasks: int) -> Reporter:
     root = estimator._init_callback_context(max_subtasks=n_tasks)
 
     def report(progress: Progress) -> bool:
-        name = f"sweep of labelling {progress.labelling}, chain {progress.chain}"
+        run = "chain" if progress.unit == "sweeps" else "restart"
+        name = f"{progress.unit} of labelling {progress.labelling}, {run} {progress.chain}"
         context = root.subcontext(task_name=name)
         context.call_on_fit_task_begin(estimator=estimator)
         return bool(context.call_on_fit_task_end(estimator=estimator))
@@ -58,12 +59,12 @@ def _scikit_learn_reporter(estimator: Any, n_tasks: int) -> Reporter:
 
 
 class ProgressLine:
-    """One line that says how far all chains are, what the last one is at, and how long it will take."""
+    """One line that says how far all chains or restarts are, what the last one is at, and how long it will take."""
 
-    def __init__(self, n_tasks: int, out: TextIO) -> None:
-        self._n_tasks = n_tasks
+    def __init__(self, n_runs: int, out: TextIO) -> None:
+        self._n_runs = n_runs
         self._out = out
-        self._n_done = 0  # sweeps of all chains, those of an earlier run included
+        self._n_done = 0  # steps of all runs, those of an earlier fit included
         self._n_seen = 0
         self._of_chain: dict[tuple[int, int], int] = {}
         self._start = self._last = time.monotonic()
@@ -72,14 +73,15 @@ class ProgressLine:
         """Count a sweep, and write the line if it is time."""
         self._count(progress)
         now = time.monotonic()
-        is_last = self._n_done >= self._n_tasks
+        n_in_all = self._n_runs * progress.n_in_all
+        is_last = self._n_done >= n_in_all
         if now - self._last < BETWEEN_UPDATES and not is_last:
             return
         self._last = now
-        left = (now - self._start) * (self._n_tasks - self._n_done) / self._n_seen
+        left = (now - self._start) * (n_in_all - self._n_done) / self._n_seen
         line = (
-            f"{self._n_done / self._n_tasks:4.0%} of {self._n_tasks} sweeps, {_duration(left)} left; "
-            f"log-likelihood {progress.draw.log_likelihood:.1f}, {progress.draw.n_active} experts"
+            f"{self._n_done / n_in_all:4.0%} of {n_in_all} {progress.unit}, {_duration(left)} left; "
+            f"log-likelihood {progress.log_likelihood:.1f}, {progress.n_active} experts"
         )
         self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))
         self._out.flush()

@@ -1,9 +1,7 @@
 """Several chains and both labelings at once, on threads; resumable, and stoppable at any moment."""
 
 import hashlib
-import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,23 +15,10 @@ from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.gibbs.state import GibbsState
-from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.gibbs.trace import Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a callback is told after each sweep."""
-
-    labelling: int
-    chain: int
-    n_done: int  # sweeps of this chain
-    n_sweeps: int
-    draw: Draw
-
-
-Callback = Callable[[Progress], bool | None]
+from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +119,9 @@ class _Runner:
         self._chains = chains
         self._jobs = jobs
         self._n_sweeps = n_sweeps
-        self._callback = options.callback
+        self._reporting = Reporting(options.callback)
         plan = options.checkpoint
         self._files = [plan.for_chain(*job) if plan else None for job in jobs]
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
         self._fingerprint = ""
 
     def resume(self, fingerprint: str, *, reads_files: bool) -> None:
@@ -152,53 +135,36 @@ class _Runner:
                 chain.restore(arrays)
 
     def run(self, pool: ThreadPoolExecutor | None) -> None:
-        """Run every chain on a thread of the pool, or all of them in turns on one thread.
-
-        Never on this thread: a Ctrl-C would tear a sweep in two, and what is written after it could not be resumed.
-        """
-        with ThreadPoolExecutor(1) as own:
-            futures: list[Future[None]] = []
-            try:
-                if pool is None:
-                    futures.append(own.submit(self._run_in_turns))
-                else:
-                    futures.extend(pool.submit(self._run_one, index) for index in range(len(self._chains)))
-                # A wait without end would sleep through a Ctrl-C that another thread received.
-                while wait(futures, timeout=0.1).not_done:
-                    pass
-            except KeyboardInterrupt:
-                self._stop.set()
-                wait(futures)
-        for future in futures:
-            future.result()
+        """Run every chain on a thread of the pool, or all of them in turns on one thread."""
+        if pool is None:
+            with ThreadPoolExecutor(1) as own:
+                run_all([self._run_in_turns], own, self._reporting)
+        else:
+            run_all([partial(self._run_one, index) for index in range(len(self._chains))], pool, self._reporting)
         self._write_all()
 
     def _run_in_turns(self) -> None:
         """A sweep each, so that the chains progress together."""
-        while not self._stop.is_set() and not all(chain.is_done for chain in self._chains):
+        while not self._reporting.is_stopped() and not all(chain.is_done for chain in self._chains):
             for index in range(len(self._chains)):
                 self._sweep(index)
 
     def _run_one(self, index: int) -> None:
-        try:
-            while not self._stop.is_set() and not self._chains[index].is_done:
-                self._sweep(index)
-        except BaseException:
-            self._stop.set()  # the other chains need not go on
-            raise
+        while not self._reporting.is_stopped() and not self._chains[index].is_done:
+            self._sweep(index)
 
     def _sweep(self, index: int) -> None:
         chain, file = self._chains[index], self._files[index]
-        if chain.is_done or self._stop.is_set():
+        if chain.is_done or self._reporting.is_stopped():
             return
         draw = chain.advance()
         if file is not None and file.is_due(chain.trace.n_sweeps):
             file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
-        if self._callback is not None:
-            progress = Progress(*self._jobs[index], chain.trace.n_sweeps, self._n_sweeps, draw)
-            with self._lock:
-                if self._callback(progress):
-                    self._stop.set()
+        labelling, number = self._jobs[index]
+        n_done = chain.trace.n_sweeps
+        self._reporting.tell(
+            Progress(labelling, number, n_done, self._n_sweeps, "sweeps", draw.log_likelihood, draw.n_active)
+        )
 
     def _write_all(self) -> None:
         for chain, file in zip(self._chains, self._files, strict=True):

@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import _collapsed
+from softpolytope.model import _collapsed, _predict
 from softpolytope.model.data import TrainingData
+
+SMALLEST_RATE = 1e-300
 
 
 class RowBlock:
@@ -50,3 +53,38 @@ class RowBlock:
         if self._is_scaled:
             slopes *= self._rows.column_scale
         return result
+
+    def rates(self, coefficients: FloatArray, log_weights: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+        """lambda (sets, rows) of sets of experts; set s has the experts starts[s] to starts[s + 1]."""
+        n_experts, n_layers, n_columns = coefficients.shape
+        out = np.empty((len(starts) - 1, self._rows.n_rows))
+        given = np.ascontiguousarray(coefficients * self._rows.column_scale)
+        # The intercept is a column of the design.
+        experts = (np.zeros((n_experts, n_layers)), np.exp(log_weights), starts, out)
+        design: Any = self._rows.design
+        if self._is_sparse:
+            turned = np.ascontiguousarray(given.reshape(n_experts * n_layers, n_columns).T)
+            _predict.fill_rates_sparse(design.data, design.indices, design.indptr, turned, *experts)
+        else:
+            _predict.fill_rates_dense(design, given, *experts)
+        return out
+
+    def expert_sums(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        """What each expert adds to the rates of the block's rows, in all."""
+        sums: FloatArray = self._expert_rates(coefficients, log_weights) @ self._rows.row_weights
+        return sums
+
+    def nested_log_likelihoods(
+        self, coefficients: FloatArray, log_weights: FloatArray, order: NDArray[np.intp]
+    ) -> FloatArray:
+        """Log likelihood of the block's labels without the first 0, 1, ..., all experts of an order."""
+        own = self._expert_rates(coefficients, log_weights)[order]
+        rates = np.zeros((len(own) + 1, self._rows.n_rows))
+        rates[:-1] = np.cumsum(own[::-1], axis=0)[::-1]
+        # The floor is for rates that have underflowed, far below any that matters here.
+        logs = np.where(self._rows.labels, np.log(-np.expm1(-np.maximum(rates, SMALLEST_RATE))), -rates)
+        sums: FloatArray = logs @ self._rows.row_weights
+        return sums
+
+    def _expert_rates(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        return self.rates(coefficients, log_weights, np.arange(len(log_weights) + 1, dtype=np.intp))

@@ -80,6 +80,14 @@ class TrainingData:
             return replace(self, row_weights=row_weights)
         return replace(self, design=self.design[kept], labels=self.labels[kept], row_weights=row_weights[kept])
 
+    def groups(self) -> NDArray[np.intp]:
+        """A number for every row, the same for rows that differ in their label only; such rows are neighbours."""
+        first, second = _fingerprints(self.design)
+        is_new = np.ones(self.n_rows, dtype=np.intp)
+        is_new[:1] = 0
+        is_new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+        return np.cumsum(is_new)
+
     def with_single_positives(self) -> "TrainingData":
         """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""
         if (self.row_weights[self.labels] % 1.0 != 0.0).any():

@@ -1,0 +1,130 @@
+"""A regression by Gibbs sampling: its draws are those the chains kept."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._units import Units
+from softpolytope.gibbs.chain import ChainSettings
+from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.gibbs.run import ChainArrays, RunOptions, RunResult, run_chains
+from softpolytope.gibbs.state import GibbsState
+from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.model.data import TrainingData
+from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
+
+# An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
+# activation.
+NEGLIGIBLE_WEIGHT = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """What it takes to go on with the chains of a fit."""
+
+    states: list[ChainArrays] | None
+    digest: str  # of rows and model, so that chains go on with the same ones only
+    n_done: int  # sweeps that all chains have made
+
+    def are_done(self, digest: str, settings: Settings) -> bool:
+        """Whether there is nothing left to do; raises if chains of other data or another model are to go on."""
+        if self.digest != digest:
+            raise ValueError(
+                "warm_start goes on with the chains of the last fit, and these rows, labels, weights or parameters "
+                "are not the ones they sampled with; set warm_start=False to start anew."
+            )
+        return self.n_done >= settings.schedule.n_sweeps
+
+
+def sample(
+    data: TrainingData,
+    units: Units,
+    task: Task,
+    settings: Settings,
+    how: How,
+    digest: str,
+    before: Chains | None,
+) -> tuple[RegressionPosterior, Chains, bool]:
+    """Run all chains of both labelings; returns posterior, chains, and whether they came to their end."""
+    if before is not None:
+        settings = with_more_sweeps(settings, before.n_done)
+    result = _run(data, task, settings, how, before.states if before is not None else None)
+    n_done = min(trace.n_sweeps for traces in result.traces for trace in traces)
+    return _posterior(result, units), Chains(result.states, digest, n_done), result.is_complete
+
+
+def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: list[ChainArrays] | None) -> RunResult:
+    """Run all chains of both labelings."""
+    chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
+    checkpoint = settings.checkpoint
+    if checkpoint is not None:
+        checkpoint = CheckpointPlan(checkpoint.folder / task.folder, checkpoint.every_sweeps, checkpoint.every_seconds)
+    start: GibbsState | list[ChainArrays] | None = states
+    if start is None and not settings.fit_weight:
+        start = _logistic_start(data.n_columns, settings)
+    return run_chains(
+        data,
+        chain,
+        SeedSequence(task.seed),
+        settings.n_chains,
+        (0, 1) if settings.symmetric else (0,),
+        RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states),
+        start,
+    )
+
+
+def _logistic_start(n_columns: int, settings: Settings) -> GibbsState:
+    """Weight one, which stays: logistic regression."""
+    shape = (settings.max_experts, settings.n_layers, n_columns)
+    rate = settings.prior.precision_rate
+    rates = np.full(shape[:2], 1.0 if rate == "learned" else float(rate))
+    return GibbsState(np.zeros(shape), np.ones(shape), rates, np.zeros(shape[0]), 1.0, 1.0)
+
+
+def _posterior(result: RunResult, units: Units) -> RegressionPosterior:
+    """Draws of all chains; of a run that was stopped, as many of each as there are of all."""
+    n_kept = min(len(trace.draws) for traces in result.traces for trace in traces)
+    return RegressionPosterior(tuple(_labelling_posterior(traces, n_kept, units) for traces in result.traces))
+
+
+def _labelling_posterior(traces: list[Trace], n_kept: int, units: Units) -> LabellingPosterior:
+    """The last `n_kept` draws of every chain, in the user's units, and the best draw of all."""
+    found = [trace.best for trace in traces if trace.best is not None]
+    if not found:
+        raise RuntimeError(
+            "fitting was stopped before the first sweep after burn-in, so there is no draw to predict with; "
+            "let it run longer, or lower n_burn_in."
+        )
+    best = max(found, key=lambda draw: draw.log_likelihood)
+    kept = [draw for trace in traces for draw in trace.draws[len(trace.draws) - n_kept :]]
+    n_sweeps = min(trace.n_sweeps for trace in traces)
+    series = [np.array([getattr(trace, name)[:n_sweeps] for trace in traces]) for name in _SERIES]
+    return LabellingPosterior(
+        Draws.from_parts([_part(draw, units) for draw in kept or [best]]),
+        Draws.from_parts([_part(best, units)]),
+        len(traces) if kept else 1,
+        *series,
+    )
+
+
+_SERIES = ("log_likelihood", "n_active", "mass")
+
+
+def _part(draw: Draw, units: Units) -> tuple[FloatArray, FloatArray, BoolArray, float]:
+    is_active = draw.counts[-1] > 0.0
+    weights = np.exp(draw.log_weights)
+    is_kept = is_active | (weights >= NEGLIGIBLE_WEIGHT)
+    return units.of_user(draw.coefficients[is_kept]), weights[is_kept], is_active[is_kept], draw.log_likelihood
+
+
+def with_more_sweeps(settings: Settings, n_done: int) -> Settings:
+    """Settings to go on after `n_done` sweeps: the draws to come are added to those kept."""
+    schedule = settings.schedule
+    n_draws = min(schedule.n_draws, schedule.n_sweeps - n_done)
+    # A fit that was stopped while burning in goes on burning in.
+    n_burn_in = max(n_done, min(schedule.n_burn_in, schedule.n_sweeps - n_draws))
+    return replace(settings, schedule=replace(schedule, n_burn_in=n_burn_in, n_draws=n_draws))

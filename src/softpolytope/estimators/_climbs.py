@@ -1,0 +1,53 @@
+"""A regression by climbs of the posterior: its draws are modes."""
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._units import Units
+from softpolytope.model.data import TrainingData
+from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
+from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, find_modes
+
+
+def maximise(
+    data: TrainingData, units: Units, task: Task, settings: Settings, how: How, start: ModesResult | None
+) -> tuple[RegressionPosterior, ModesResult, bool]:
+    """Climb from random starts, or on from modes; returns posterior, modes, and whether it came to its end."""
+    result = find_modes(
+        data,
+        ModeSettings(settings.max_experts, settings.n_layers, settings.prior, settings.n_restarts, settings.fit_weight),
+        SeedSequence(task.seed),
+        (0, 1) if settings.symmetric else (0,),
+        how.n_threads,
+        how.callback,
+        start,
+    )
+    return posterior_of(result, units, settings), result, result.is_complete
+
+
+def posterior_of(result: ModesResult, units: Units, settings: Settings) -> RegressionPosterior:
+    """Every mode a draw, and a chain of its own."""
+    mass = settings.prior.mass_shape / settings.prior.mass_rate
+    return RegressionPosterior(tuple(_labelling_posterior(modes, units, mass) for modes in result.modes))
+
+
+def _labelling_posterior(modes: list[FoundMode], units: Units, mass: float) -> LabellingPosterior:
+    best = max(modes, key=lambda found: found.log_likelihood)
+    values = np.array([[found.log_likelihood] for found in modes])
+    n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
+    return LabellingPosterior(
+        Draws.from_parts([_part(found, units) for found in modes]),
+        Draws.from_parts([_part(best, units)]),
+        len(modes),
+        values,
+        n_active,
+        np.full_like(values, mass),
+    )
+
+
+def _part(found: FoundMode, units: Units) -> tuple[FloatArray, FloatArray, BoolArray, float]:
+    weights = np.exp(found.mode.log_weights)
+    return units.of_user(found.mode.coefficients), weights, np.ones(len(weights), dtype=bool), found.log_likelihood

@@ -1,0 +1,327 @@
+"""Modes of both labelings from several starts, with the prior's scale chosen by what was held out.
+
+A loose prior lets a model of many experts follow noise, a tight one keeps it from bending at all, and the right one
+differs between data sets by orders of magnitude. So every restart first leaves out a fold of the rows, its own, and
+climbs under one precision rate after the other, from loose to tight, each time from where it was. Rates are compared
+by the likelihood of what was left out, both labelings combined as in prediction. Then all restarts climb on, with all
+rows, under the best rate.
+
+With more rows than `MOST_ROWS_FOR_SCALE` the first part has a random sample of them; the climbs that follow have
+samples four times as large each, until all rows are in. A sample leaves most of the way behind it at a fraction of the
+cost.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from softpolytope._typing import FloatArray
+from softpolytope.distributions.streams import Streams
+from softpolytope.model.block import RowBlock
+from softpolytope.model.data import TrainingData
+from softpolytope.model.prior import Prior
+from softpolytope.optimise.climb import Effort
+from softpolytope.optimise.folds import dealt_folds
+from softpolytope.optimise.modes import Landscape, Mode, column_units, held_out_rates, pruned
+from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
+from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
+
+# Precision rates per unit of precision shape, from loose to tight.
+SCALES = (300.0, 30.0, 3.0, 0.3, 0.03, 0.003)
+# With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
+# needed less.
+DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
+# Rates in a row that must be worse than the best before tighter ones are left untried.
+PATIENCE = 2
+FEWEST_FOLDS = 5
+MOST_ROWS_FOR_SCALE = 20_000
+GROWTH = 4
+
+FIRST = Effort(200, 1e-7)
+NEXT = Effort(60, 1e-7)
+# The last climb ends where doubles cannot tell higher from lower, which small models reach.
+LAST = Effort(60, 1e-15)
+ALONE = Effort(300, 1e-15)  # under a given precision rate there is no other
+
+# A chance of zero for what then happens would outweigh all other rows.
+SMALLEST_CHANCE = 1e-6
+
+_START, _FOLDS, _SAMPLE = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSettings:
+    """What is climbed, and how often."""
+
+    max_experts: int
+    n_layers: int
+    prior: Prior
+    n_restarts: int = 5
+    fit_weights: bool = True
+    keeps_idle: bool = False  # whether experts the rows do not need stay, for rows still to come
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMode:
+    """A mode without idle experts, its log likelihood, and the mode with all it had, to climb on from."""
+
+    mode: Mode
+    log_likelihood: float
+    whole: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ModesResult:
+    """Modes by labelling and restart."""
+
+    modes: list[list[FoundMode]]
+    precision_rate: float
+    held_out_loss: dict[float, float]  # mean -log P of held-out rows by precision rate; empty if it was given
+    is_complete: bool  # False if it was stopped early
+
+
+def find_modes(
+    data: TrainingData,
+    settings: ModeSettings,
+    seed: int | SeedSequence | None = None,
+    labelings: tuple[int, ...] = (0,),
+    n_threads: int = 1,
+    callback: Callback | None = None,
+    start: ModesResult | None = None,
+) -> ModesResult:
+    """Climb from `n_restarts` random starts of each labelling; labelling 0 is that of the data, 1 the opposite.
+
+    `start` is the result of an earlier search: its modes climb on, under the precision rate it had.
+
+    Ctrl-C, or a callback that returns True, ends all climbs where they are; what was reached is returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.model.data import TrainingData
+    >>> from softpolytope.model.prior import Prior
+    >>> from softpolytope.optimise.run import ModeSettings, find_modes
+    >>> x = np.linspace(-3.0, 3.0, 60)
+    >>> rows = TrainingData.from_arrays(np.column_stack([np.ones(60), x]), np.abs(x) > 1.0)
+    >>> result = find_modes(rows, ModeSettings(5, 1, Prior(precision_rate="learned"), n_restarts=3), seed=0)
+    >>> [len(found.mode.log_weights) for found in result.modes[0]]
+    [2, 2, 2]
+    """
+    reporting = Reporting(callback)
+    with threadpool_limits(1, user_api="blas"), ExitStack() as stack:
+        search = _Search(data, settings, Streams(seed), labelings, reporting, _Workers(stack, n_threads))
+        if start is not None:
+            search.take_up(start)
+        elif settings.prior.precision_rate == "learned":
+            search.choose_scale()
+        search.climb_with_all()
+        return search.result()
+
+
+class _Workers:
+    """Threads: one per restart, and what is left over for the blocks of each."""
+
+    def __init__(self, stack: ExitStack, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self.pool = stack.enter_context(ThreadPoolExecutor(n_threads))
+        self._stack = stack
+        self._block_pool: ThreadPoolExecutor | None = None
+
+    def home(self, rows: TrainingData, n_tasks: int) -> Home:
+        """A home for the blocks of some rows, when so many tasks run at once."""
+        blocks = [RowBlock(block) for block in rows.blocks()]
+        per_task = self._n_threads // n_tasks
+        if per_task < 2:
+            return SerialHome(blocks)
+        if self._block_pool is None:
+            self._block_pool = self._stack.enter_context(ThreadPoolExecutor(self._n_threads))
+        return ThreadHome(blocks, self._block_pool, per_task)
+
+
+class _Search:
+    """The restarts of all labelings, and how far they are."""
+
+    def __init__(
+        self,
+        data: TrainingData,
+        settings: ModeSettings,
+        streams: Streams,
+        labelings: tuple[int, ...],
+        reporting: Reporting,
+        workers: _Workers,
+    ) -> None:
+        self._data, self._settings, self._streams = data, settings, streams
+        self._labelings, self._reporting, self._workers = labelings, reporting, workers
+        self._landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weights, column_units(data))
+        self._order = self._generator(_SAMPLE).permutation(data.n_rows)
+        rate = settings.prior.precision_rate
+        self._rate = 1.0 if rate == "learned" else float(rate)
+        self._losses: dict[float, float] = {}
+        self._jobs = [(labelling, restart) for labelling in labelings for restart in range(settings.n_restarts)]
+        self._modes = [
+            self._landscape.random_start(settings.n_layers, self._generator(_START, labelling, restart))
+            for labelling, restart in self._jobs
+        ]
+        self._samples = _sample_sizes(data.n_rows)
+        self._n_done = 0
+        self._n_in_all = most_climbs(data.n_rows, settings.prior)
+
+    def _generator(self, step: int, labelling: int = 0, restart: int = 0) -> np.random.Generator:
+        return self._streams.generator(labelling=labelling, chain=restart, sweep=0, step=step, block=0)
+
+    def _sample(self, n_rows: int) -> TrainingData:
+        """Some rows, in their canonical order."""
+        if n_rows == self._data.n_rows:
+            return self._data
+        weights = np.zeros(self._data.n_rows)
+        chosen = self._order[:n_rows]
+        weights[chosen] = self._data.row_weights[chosen]
+        return self._data.weighted(weights)
+
+    def take_up(self, earlier: ModesResult) -> None:
+        """Go on from modes found before."""
+        modes = [found.whole for modes in earlier.modes for found in modes]
+        wanted = (len(self._jobs), self._modes[0].coefficients.shape[1:])
+        if wanted != (len(modes), modes[0].coefficients.shape[1:]):
+            raise ValueError(
+                "the modes to go on from are of another number of restarts, labelings, layers or columns; start anew "
+                "(warm_start=False)."
+            )
+        self._modes = modes
+        self._rate, self._losses = earlier.precision_rate, dict(earlier.held_out_loss)
+        self._samples = self._samples[-1:]
+
+    # The scale.
+
+    def choose_scale(self) -> None:
+        """Climb under one precision rate after the other; keep the modes of the best."""
+        sample = self._sample(self._samples[0])
+        folds = dealt_folds(sample, max(self._settings.n_restarts, FEWEST_FOLDS), self._generator(_FOLDS))
+        parts = [_parts(sample, folds, labelling, restart) for labelling, restart in self._jobs]
+        homes = [self._workers.home(fitted, len(self._jobs)) for fitted, _ in parts]
+        modes, best = self._modes, np.inf
+        n_worse = 0
+        for number, scale in enumerate(SCALES):
+            rate = scale * self._settings.prior.precision_shape
+            self._n_done = number
+            modes = self._climb_all(modes, homes, rate, FIRST if number == 0 else NEXT)
+            if self._reporting.is_stopped() and self._losses:
+                return  # these modes may be anywhere; the best so far are where they should be
+            rates = [held_out_rates(mode, held) for mode, (_, held) in zip(modes, parts, strict=True)]
+            loss = self._held_out_loss(rates, [held for _, held in parts])
+            self._losses[rate] = loss
+            n_worse += 1
+            if loss < best:
+                self._rate, self._modes, best, n_worse = rate, modes, loss, 0
+            if n_worse == PATIENCE or self._reporting.is_stopped():
+                break
+        self._n_done = len(SCALES)
+
+    def _held_out_loss(self, rates: list[FloatArray], held: list[TrainingData]) -> float:
+        """Mean -log P of what was held out, under both labelings together."""
+        n_restarts = self._settings.n_restarts
+        total, weight = 0.0, 0.0
+        for restart in range(n_restarts):
+            rows = held[restart]
+            chances = [
+                _chance_of_labels(rates[index * n_restarts + restart], rows.labels != bool(labelling))
+                for index, labelling in enumerate(self._labelings)
+            ]
+            chance = np.maximum(np.mean(chances, axis=0), SMALLEST_CHANCE)
+            total -= float(rows.row_weights @ np.log(chance))
+            weight += float(rows.row_weights.sum())
+        return total / max(weight, 1e-300)
+
+    # All rows.
+
+    def climb_with_all(self) -> None:
+        """Climb on with samples that grow, at last with all rows."""
+        # With a scale chosen, the restarts have seen the first sample already.
+        samples = self._samples[1:] if self._losses and len(self._samples) > 1 else self._samples
+        for n_rows in samples:
+            if self._reporting.is_stopped():
+                return
+            is_from_start = not self._losses and n_rows == samples[0]
+            homes = self._homes_of(self._sample(n_rows))
+            self._modes = self._climb_all(self._modes, homes, self._rate, ALONE if is_from_start else LAST)
+            self._n_done += 1
+
+    def _homes_of(self, rows: TrainingData) -> list[Home]:
+        homes = {
+            labelling: self._workers.home(rows.flipped() if labelling else rows, len(self._jobs))
+            for labelling in self._labelings
+        }
+        return [homes[labelling] for labelling, _ in self._jobs]
+
+    def _climb_all(self, modes: Sequence[Mode], homes: Sequence[Home], rate: float, effort: Effort) -> list[Mode]:
+        tasks: list[Callable[[], Mode]] = [
+            partial(self._climb_one, index, modes[index], homes[index], rate, effort) for index in range(len(modes))
+        ]
+        return run_all(tasks, self._workers.pool, self._reporting)
+
+    def _climb_one(self, index: int, mode: Mode, home: Home, rate: float, effort: Effort) -> Mode:
+        if self._reporting.is_stopped():
+            return mode
+        mode = self._landscape.climbed(mode, home, rate, effort, self._reporting.is_stopped)
+        without, log_likelihood = pruned(mode, home)
+        self._reporting.tell(
+            Progress(
+                *self._jobs[index],
+                self._n_done + 1,
+                self._n_in_all,
+                "climbs",
+                log_likelihood,
+                len(without.log_weights),
+            )
+        )
+        # Idle experts cost as much as others: most of the time, without this.
+        return mode if self._settings.keeps_idle else without
+
+    def result(self) -> ModesResult:
+        """The modes, with their likelihood of all rows."""
+        homes = self._homes_of(self._data)
+        tasks = [partial(_found, mode, home) for mode, home in zip(self._modes, homes, strict=True)]
+        found = run_all(tasks, self._workers.pool, Reporting(None))
+        n = self._settings.n_restarts
+        grouped = [found[index * n : (index + 1) * n] for index in range(len(self._labelings))]
+        return ModesResult(grouped, self._rate, self._losses, not self._reporting.is_stopped())
+
+
+def _found(mode: Mode, home: Home) -> FoundMode:
+    return FoundMode(*pruned(mode, home), mode)
+
+
+def most_climbs(n_rows: int, prior: Prior) -> int:
+    """Climbs that a restart makes at most."""
+    n_samples = len(_sample_sizes(n_rows))
+    return len(SCALES) + max(n_samples - 1, 1) if prior.precision_rate == "learned" else n_samples
+
+
+def _sample_sizes(n_rows: int) -> list[int]:
+    """Rows of the samples, the last one being all."""
+    sizes = [min(n_rows, MOST_ROWS_FOR_SCALE)]
+    while sizes[-1] < n_rows:
+        sizes.append(min(n_rows, GROWTH * sizes[-1]))
+    return sizes
+
+
+def _parts(
+    data: TrainingData, folds: NDArray[np.intp], labelling: int, restart: int
+) -> tuple[TrainingData, TrainingData]:
+    """Rows to climb with, and rows held out."""
+    rows = data.flipped() if labelling else data
+    is_held = folds == restart
+    return rows.weighted(np.where(is_held, 0.0, rows.row_weights)), rows.weighted(
+        np.where(is_held, rows.row_weights, 0.0)
+    )
+
+
+def _chance_of_labels(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
+    return np.where(labels, -np.expm1(-rates), np.exp(-rates))
