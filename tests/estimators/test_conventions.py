@@ -10,13 +10,17 @@ from softpolytope import (
     SumStackSoftplusClassifier,
 )
 
-# Few sweeps, because the checks fit hundreds of times; `benchmarks/estimator_checks.py` runs them with the defaults.
-SHORT = {"n_sweeps": 40, "n_chains": 1}
+# Few sweeps, because the checks fit hundreds of times.
+SHORT = {"inference": "gibbs", "n_sweeps": 40, "n_chains": 1}
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
+        SoftplusClassifier(),
+        SumSoftplusClassifier(),
+        StackSoftplusClassifier(),
+        SumStackSoftplusClassifier(),
         SoftplusClassifier(**SHORT),
         SumSoftplusClassifier(**SHORT, max_experts=8),
         StackSoftplusClassifier(**SHORT),

@@ -33,7 +33,9 @@ def test_a_saved_model_is_the_same_model(labels, tmp_path):
         "three": codes,
     }[labels]
     prior = Prior(precision_shape=2.0)
-    model = SumStackSoftplusClassifier(n_sweeps=24, max_experts=4, prior=prior, random_state=3, estimate="best")
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", n_sweeps=24, max_experts=4, prior=prior, random_state=3, estimate="best"
+    )
     model.fit(X, y)
     model.save(tmp_path / "m.softpolytope")
     again = load_model(tmp_path / "m.softpolytope")
@@ -51,7 +53,7 @@ def test_feature_names_come_back(tmp_path):
     """And are checked at prediction as scikit-learn does."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [0.0, 1.0, 2.0] * 4, "b": [1.0, 0.0, 1.0] * 4})
-    model = SoftplusClassifier(n_sweeps=10, random_state=0).fit(frame, [0, 1, 1] * 4)
+    model = SoftplusClassifier(inference="gibbs", n_sweeps=10, random_state=0).fit(frame, [0, 1, 1] * 4)
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.feature_names_in_.tolist() == ["a", "b"]
@@ -61,7 +63,7 @@ def test_feature_names_come_back(tmp_path):
 
 def test_labels_that_are_no_plain_data(tmp_path):
     """A clear error, and no half-written file."""
-    model = SumSoftplusClassifier(n_sweeps=6, max_experts=2, random_state=0)
+    model = SumSoftplusClassifier(inference="gibbs", n_sweeps=6, max_experts=2, random_state=0)
     model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     model.classes_ = np.array([(1,), (2,)], dtype=object)
     with pytest.raises(ValueError, match="cannot be saved"):

@@ -24,7 +24,13 @@ def fitted(kind, estimate="best", n_draws=10):
     X, codes = load_iris(return_X_y=True)
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
     model = SumStackSoftplusClassifier(
-        n_sweeps=60, max_experts=5, random_state=0, estimate=estimate, n_draws=n_draws, symmetric=kind != "one side"
+        inference="gibbs",
+        n_sweeps=60,
+        max_experts=5,
+        random_state=0,
+        estimate=estimate,
+        n_draws=n_draws,
+        symmetric=kind != "one side",
     )
     rows = np.concatenate([X, 10.0 * X - 20.0, [[0.0] * 4, [1e3, -1e3, 1e3, 0.0], [-300.0, 200.0, 0.0, 1e3]]])
     return model.fit(X, y), rows

@@ -26,7 +26,7 @@ class SoftplusClassifier(SoftplusBase):
     >>> import numpy as np
     >>> from softpolytope import SoftplusClassifier
     >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]] * 5)
-    >>> model = SoftplusClassifier(n_sweeps=200, random_state=0).fit(X, ["no", "no", "yes", "yes"] * 5)
+    >>> model = SoftplusClassifier(random_state=0).fit(X, ["no", "no", "yes", "yes"] * 5)
     >>> model.predict([[-3.0], [3.0]]).tolist()
     ['no', 'yes']
     """
@@ -93,7 +93,7 @@ class SumSoftplusClassifier(SoftplusBase):
     >>> from sklearn.datasets import make_circles
     >>> from softpolytope import SumSoftplusClassifier
     >>> X, y = make_circles(120, factor=0.4, noise=0.1, random_state=0)
-    >>> model = SumSoftplusClassifier(n_sweeps=300, random_state=0).fit(X, y)
+    >>> model = SumSoftplusClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.95
     True
     """
@@ -160,7 +160,7 @@ class StackSoftplusClassifier(SoftplusBase):
     >>> from sklearn.datasets import make_circles
     >>> from softpolytope import StackSoftplusClassifier
     >>> X, y = make_circles(120, factor=0.4, noise=0.1, random_state=0)
-    >>> model = StackSoftplusClassifier(n_layers=4, n_sweeps=300, random_state=0).fit(X, y)
+    >>> model = StackSoftplusClassifier(n_layers=4, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     """
@@ -229,7 +229,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
     >>> from sklearn.datasets import make_moons
     >>> from softpolytope import SumStackSoftplusClassifier
     >>> X, y = make_moons(120, noise=0.2, random_state=0)
-    >>> model = SumStackSoftplusClassifier(n_sweeps=300, n_chains=1, random_state=0).fit(X, y)
+    >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     >>> model.predict_interval(X[:1], level=0.9).shape
     (1, 2)
     """
@@ -303,7 +303,7 @@ def load_model(path: str | Path) -> Any:
     >>> from pathlib import Path
     >>> from softpolytope import SoftplusClassifier, load_model
     >>> X, y = [[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5
-    >>> model = SoftplusClassifier(n_sweeps=50, n_chains=1, random_state=0).fit(X, y)
+    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(Path(folder) / "model.softpolytope")
     ...     again = load_model(Path(folder) / "model.softpolytope")

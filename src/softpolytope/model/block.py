@@ -62,11 +62,13 @@ class RowBlock:
         # The intercept is a column of the design.
         experts = (np.zeros((n_experts, n_layers)), np.exp(log_weights), starts, out)
         design: Any = self._rows.design
-        if self._is_sparse:
+        if self._is_sparse and _collapsed.is_wide(n_columns):
             turned = np.ascontiguousarray(given.reshape(n_experts * n_layers, n_columns).T)
             _predict.fill_rates_sparse(design.data, design.indices, design.indptr, turned, *experts)
         else:
-            _predict.fill_rates_dense(design, given, *experts)
+            # Narrow rows give the bits of dense ones, as in the gradient.
+            dense = design.toarray() if self._is_sparse else design
+            _predict.fill_rates_dense(dense, given, *experts)
         return out
 
     def expert_sums(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:

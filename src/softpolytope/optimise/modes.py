@@ -85,11 +85,14 @@ class Landscape:
 
 
 def column_units(data: TrainingData) -> FloatArray:
-    """What a coefficient of each column is measured in: one over the column's root mean square."""
+    """What a coefficient of each column is measured in: one over the column's root mean square, to a power of two.
+
+    A power of two costs no digit, and does not show in which order the squares were added.
+    """
     design: Any = data.design
     squares = design.multiply(design) if sparse.issparse(data.design) else design**2
     size = np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale
-    return np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), 1.0)
+    return np.exp2(-np.round(np.log2(np.where(size > 0.0, size, 1.0))))
 
 
 def held_out_rates(mode: Mode, rows: TrainingData) -> FloatArray:

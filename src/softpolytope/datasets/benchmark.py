@@ -1,0 +1,87 @@
+"""The benchmark sets of the paper and a few more, from a folder of files with their fixed partitions."""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+BENCHMARK_SETS = (
+    "banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a",  # the paper's
+    "thyroid", "ringnorm", "splice", "ripley", "fourclass", "cod_rna",
+)  # fmt: skip
+VARIABLE = "SOFTPOLYTOPE_DATA"
+
+
+class Split(NamedTuple):
+    """Rows to learn from and rows to test on; labels are 0 and 1."""
+
+    X_train: Any
+    y_train: NDArray[np.int64]
+    X_test: Any
+    y_test: NDArray[np.int64]
+
+
+def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None = None) -> Split:
+    """Read one partition of a benchmark set.
+
+    Parameters
+    ----------
+    name : str
+        One of `BENCHMARK_SETS`.
+    partition : int
+        From 0; sets with one given split have only 0.
+    data_home : str or Path, optional
+        The folder with `<name>.npz`; by default the one that the environment variable SOFTPOLYTOPE_DATA names.
+
+    Returns
+    -------
+    Split
+        X_train, y_train, X_test, y_test; X is CSR for a9a.
+
+    Examples
+    --------
+    >>> from softpolytope.datasets import load_benchmark
+    >>> try:
+    ...     load_benchmark("banana", data_home="no such folder")
+    ... except FileNotFoundError as error:
+    ...     print(str(error)[:42])
+    there is no file banana.npz in 'no such fo
+    """
+    if name not in BENCHMARK_SETS:
+        raise ValueError(f"name must be one of {', '.join(BENCHMARK_SETS)}; got {name!r}.")
+    folder = data_home if data_home is not None else os.environ.get(VARIABLE)
+    if folder is None:
+        raise FileNotFoundError(f"name the folder with {name}.npz: data_home=..., or the variable {VARIABLE}.")
+    path = Path(folder) / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path.name} in {str(folder)!r}; name another folder (data_home).")
+    with np.load(path) as file:
+        n_partitions = len(file["train_index"]) if "train_index" in file else 1
+        if not 0 <= partition < n_partitions:
+            raise ValueError(f"{name} has the partitions 0 to {n_partitions - 1}; got {partition}.")
+        if "train_index" in file:
+            X, y = file["X"].astype(np.float64), file["y"].astype(np.int64)
+            train, test = file["train_index"][partition], file["test_index"][partition]
+            return Split(X[train], y[train], X[test], y[test])
+        labels = file["y_train"].astype(np.int64), file["y_test"].astype(np.int64)
+        if "X_train" in file:
+            return Split(file["X_train"].astype(np.float64), labels[0], file["X_test"].astype(np.float64), labels[1])
+        rows = [_ones(file, part, len(y)) for part, y in zip(("train", "test"), labels, strict=True)]
+        return Split(rows[0], labels[0], rows[1], labels[1])
+
+
+def n_partitions(name: str, data_home: str | Path | None = None) -> int:
+    """How many partitions a set has."""
+    folder = Path(data_home if data_home is not None else os.environ.get(VARIABLE, "."))
+    with np.load(folder / f"{name}.npz") as file:
+        return len(file["train_index"]) if "train_index" in file else 1
+
+
+def _ones(file: Any, part: str, n_rows: int) -> sparse.csr_array:
+    """Rows of zeros and ones, of which the file tells where the ones are."""
+    indices = file[f"{part}_indices"].astype(np.int32)
+    entries = (np.ones(len(indices)), indices, file[f"{part}_indptr"].astype(np.int32))
+    return sparse.csr_array(entries, shape=(n_rows, int(file["n_features"])))
