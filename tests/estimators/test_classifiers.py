@@ -211,7 +211,7 @@ def test_warm_start_with_checkpoints(moons, tmp_path):
     model.set_params(n_sweeps=80).fit(X, y)
     assert model.log_likelihood_[0].shape[1] == 80
     with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
-        SumStackSoftplusClassifier(checkpoint=tmp_path).fit(X, y)
+        SumStackSoftplusClassifier(inference="gibbs", checkpoint=tmp_path).fit(X, y)
 
 
 def test_a_failed_fit_leaves_no_model(moons):
@@ -394,7 +394,7 @@ BAD = [
     ({"n_sweeps": 1}, "n_sweeps must be a whole number >= 2; got 1"),
     ({"n_burn_in": 60}, "n_burn_in must be below n_sweeps = 60; got 60"),
     ({"n_draws": 31}, "n_draws must be at most the 30 sweeps after burn-in; got 31"),
-    ({"inference": "nuts"}, "inference must be one of 'auto', 'gibbs'; got 'nuts'"),
+    ({"inference": "nuts"}, "inference must be one of 'auto', 'gibbs', 'map'; got 'nuts'"),
     ({"scan": None}, "scan must be one of 'auto', 'paper', 'collapsed'; got None"),
     ({"estimate": "median"}, "estimate must be one of 'mean', 'best'; got 'median'"),
     ({"symmetric": 1}, "symmetric must be True or False; got 1"),

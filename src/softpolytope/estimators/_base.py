@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._exports import ExportMixin
-from softpolytope.estimators._fitting import Fitted, fit_regression
+from softpolytope.estimators._fitting import Fitted, fit_regression, take_batch
 from softpolytope.estimators._parameters import (
     Settings,
     check_finite,
@@ -24,11 +24,11 @@ from softpolytope.estimators._parameters import (
     row_weights,
     seed_of,
 )
+from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import How, Task
-from softpolytope.inspection.diagnostics import Diagnosis, diagnose, in_words
-from softpolytope.model.multiclass import combined
-from softpolytope.model.posterior import LabellingPosterior, Posterior
+from softpolytope.inspection.diagnostics import in_words
+from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.run import most_climbs
 
@@ -36,7 +36,7 @@ from softpolytope.optimise.run import most_climbs
 WARNING_R_HAT = 1.2
 
 
-class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Fit both labelings of every class by climbs or by Gibbs sampling, predict with the modes or draws."""
 
     def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters of a class from its constructor
@@ -77,9 +77,6 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.verbose = verbose
-
-    posterior_: Posterior
-    classes_: NDArray[Any]
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -132,24 +129,83 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         n_climbs = most_climbs(tasks[0].design.shape[0], settings.prior)
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more batch of rows, which are not kept.
+
+        The first batch decides the prior's precision rate and where the modes begin, so it should be as large and as
+        mixed as can be; each later one moves them by steps of Adam. After `fit` it goes on from the modes found there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; a batch need not have all classes.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+
+        Returns
+        -------
+        self
+            The classifier after the batch.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from softpolytope import SumStackSoftplusClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=0)
+        >>> model = SumStackSoftplusClassifier(random_state=0, max_experts=6)
+        >>> for rows in range(0, 600, 200):
+        ...     model = model.partial_fit(X[rows : rows + 200], y[rows : rows + 200], classes=[0, 1])
+        >>> model.score(X, y) > 0.95
+        True
+        """
+        settings = checked_settings(self)
+        if settings.inference != "map":
+            raise ValueError(
+                f'partial_fit moves modes, and inference={self.inference!r} has none; set inference="map".'
+            )
+        if self.class_weight == "balanced":
+            raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
+        fits: list[Fitted] = getattr(self, "_fits", [])
+        if fits and any(fit.stream is None for fit in fits):
+            raise ValueError(
+                "partial_fit cannot go on with a model that was sampled or read from a file; clone it first."
+            )
+        is_first = not fits
+        X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
+        if is_first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit: all labels there will be.")
+            self.classes_ = np.unique(np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must hold at least two labels; got {self.classes_.tolist()}.")
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(
+                f"classes were {self.classes_.tolist()} in the first call; got {np.unique(classes).tolist()}."
+            )
+        is_known = np.isin(y, self.classes_)
+        if not is_known.all():
+            strange = np.asarray(y)[~is_known].tolist()[0]
+            raise ValueError(f"y holds {strange!r}, which is none of the classes {self.classes_.tolist()}.")
+        tasks = self._tasks_of(X, np.searchsorted(self.classes_, y), weights)
+        if not (weights > 0.0).any():
+            raise ValueError("sample_weight is zero for all rows of the batch; leave such batches out.")
+        how = How(self._n_threads(), None, keeps_states=False)
+        before: Sequence[Fitted | None] = fits or [None] * len(tasks)
+        self._fits = [take_batch(task, settings, how, fit) for task, fit in zip(tasks, before, strict=True)]
+        self.inference_ = "map"
+        self._first_kept = 0
+        self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
+        return self
+
     def _tasks(self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool) -> list[Task]:
         """Check the data; one task for two classes, one per class for more."""
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            reset=not goes_on,
-        )
-        check_finite(X, getattr(self, "feature_names_in_", None))
-        check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        weights = row_weights(self, y, sample_weight)
+        X, y, weights = self._checked_rows(X, y, sample_weight, is_first=not goes_on)
         classes, codes = np.unique(y, return_inverse=True)
         totals = np.bincount(codes, weights)
         if len(classes) < 2:
@@ -158,12 +214,35 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
             missing = classes.tolist()[int(np.argmin(totals))]
             raise ValueError(f"class {missing!r} has no row of positive weight; leave its rows out or weight them.")
         if goes_on and not np.array_equal(classes, self.classes_):
-            raise ValueError("warm_start goes on with the chains of the last fit, which had other classes.")
+            raise ValueError("warm_start goes on from the last fit, which had other classes.")
         self.classes_ = classes
+        return self._tasks_of(X, codes, weights)
+
+    def _checked_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Any, Any, FloatArray]:
+        """Rows, labels and weights."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=2 if is_first else 1,
+            reset=is_first,
+        )
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return X, y, row_weights(self, y, sample_weight)
+
+    def _tasks_of(self, X: Any, codes: NDArray[np.intp], weights: FloatArray) -> list[Task]:
+        """One task for two classes, one per class for more."""
         stack: Any = sparse.hstack if sparse.issparse(X) else np.hstack
         design = stack([np.ones((X.shape[0], 1)), X])
         seed = seed_of(self.random_state)
-        positives = [1] if len(classes) == 2 else range(len(classes))
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [Task(design, codes == code, weights, (seed, code), f"class{code}") for code in positives]
 
     def _resumable_fits(self) -> list[Fitted]:
@@ -195,130 +274,6 @@ class SoftplusBase(ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         loud = [item for item in self.diagnostics() if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
         for sentence in in_words(loud[:1]):
             warnings.warn(sentence, ConvergenceWarning, stacklevel=4)
-
-    # Prediction.
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probabilities of the classes, (n_samples, n_classes), columns in the order of `classes_`."""
-        pairs = self._chances(X)
-        if len(pairs) == 1:
-            return np.column_stack([pairs[0][1], pairs[0][0]])
-        positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
-        return np.ascontiguousarray(combined(positive, negative).T)
-
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of the probabilities of the classes."""
-        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
-
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Log odds of the second class, (n_samples,); with more classes, log probabilities (n_samples, n_classes)."""
-        logs = self.predict_log_proba(X)
-        return np.asarray(logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most probable class of each row."""
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            positive, negative = self._chances(X)[0]
-            codes = (positive > negative).astype(np.intp)
-        else:
-            codes = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[codes])
-
-    def _chances(self, X: ArrayLike) -> list[tuple[FloatArray, FloatArray]]:
-        """P(class) and P(not class) of every regression."""
-        rows = self._validated_rows(X)
-        return [
-            regression.probabilities(rows, self.estimate, self._n_threads())
-            for regression in self.posterior_.regressions
-        ]
-
-    def predict_proba_draws(self, X: ArrayLike) -> FloatArray:
-        """Probabilities by every kept draw, or every mode: of the second class, (n_draws, n_samples).
-
-        With more than two classes, of all of them: (n_draws, n_samples, n_classes).
-        """
-        rows = self._validated_rows(X)
-        draws = [item.probability_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
-        if len(draws) == 1:
-            return draws[0]
-        positive = np.stack(draws)
-        return np.ascontiguousarray(np.moveaxis(combined(positive, 1.0 - positive), 0, -1))
-
-    def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
-        """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
-
-        Of draws (inference="gibbs") it is the posterior interval. Modes tell only how far climbs from different starts
-        disagree, which is less than the posterior's uncertainty.
-
-        With more than two classes, of all of them: (n_samples, n_classes, 2).
-        """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must be between 0 and 1; got {level!r}.")
-        tail = 0.5 * (1.0 - level)
-        bounds = np.quantile(self.predict_proba_draws(X), [tail, 1.0 - tail], axis=0)
-        return np.ascontiguousarray(np.moveaxis(bounds, 0, -1))
-
-    # The posterior.
-
-    def diagnostics(self) -> list[Diagnosis]:
-        """R-hat and effective draws of the log-likelihood, the number of experts and probabilities at training rows."""
-        check_is_fitted(self)
-        self._check_has_chains("diagnostics")
-        quantities: dict[str, FloatArray] = {}
-        for index, fit in enumerate(self._fits):
-            prefix = "" if len(self._fits) == 1 else f" of class {self.classes_.tolist()[index]!r}"
-            labelings = fit.posterior.labelings
-            for number, labelling in enumerate(labelings):
-                suffix = prefix if len(labelings) == 1 else f"{prefix}, labelling {number}"
-                quantities[f"log-likelihood{suffix}"] = labelling.log_likelihood[:, self._first_kept :]
-                quantities[f"number of experts{suffix}"] = labelling.n_active[:, self._first_kept :]
-            n_chains = labelings[0].n_chains
-            chances = fit.probe_chances.reshape(n_chains, -1, fit.probe_chances.shape[1])
-            for probe in range(chances.shape[2]):
-                quantities[f"probability at training row {probe}{prefix}"] = chances[:, :, probe]
-        return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
-
-    @property
-    def precision_rate_(self) -> list[float | None]:
-        """The prior's precision rate under which the modes were found, one per regression; None of chains."""
-        check_is_fitted(self)
-        return [None if fit.modes is None else fit.modes.precision_rate for fit in self._fits]
-
-    @property
-    def n_experts_(self) -> int:
-        """Experts with counts in the best draws, all labelings and classes added."""
-        return sum(int(labelling.best.is_active.sum()) for labelling in self._all_labelings())
-
-    @property
-    def expert_weights_(self) -> list[FloatArray]:
-        """Weights of the experts of the best draws, one array per labelling (and class)."""
-        return [labelling.best.expert_weights for labelling in self._all_labelings()]
-
-    @property
-    def coefficients_(self) -> list[FloatArray]:
-        """Hyperplanes of the best draws in the user's units, one array per labelling (and class).
-
-        Each is (experts, layers, 1 + n_features), the intercept first.
-        """
-        return [labelling.best.coefficients for labelling in self._all_labelings()]
-
-    @property
-    def log_likelihood_(self) -> list[FloatArray]:
-        """Log-likelihood of the training rows, (chains, sweeps) per labelling (and class)."""
-        return [labelling.log_likelihood for labelling in self._all_labelings()]
-
-    def _all_labelings(self) -> list[LabellingPosterior]:
-        check_is_fitted(self)
-        return [labelling for regression in self.posterior_.regressions for labelling in regression.labelings]
-
-    def _validated_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
-        )
-        check_finite(rows, getattr(self, "feature_names_in_", None))
-        return rows
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

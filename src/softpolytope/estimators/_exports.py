@@ -24,18 +24,11 @@ class ExportMixin:
     n_features_in_: int
     estimate: Any  # an Estimate, once fitted
 
-    inference_: str
-
     def _validated_rows(self, X: Any) -> Any:
         raise NotImplementedError
 
     def _check_has_chains(self, name: str) -> None:
-        """Raise if there are modes only."""
-        if self.inference_ != "gibbs":
-            raise ValueError(
-                f"{name} is about chains, and this model has {self.inference_!r} modes, which are no draws from the "
-                'posterior; fit with inference="gibbs".'
-            )
+        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside."""

@@ -115,7 +115,7 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: i
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, None, is_complete=True, probe_chances=probes)
+    return Fitted(posterior, None, None, None, is_complete=True, probe_chances=probes)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

@@ -12,6 +12,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.estimators._chains import Chains, sample
 from softpolytope.estimators._climbs import maximise
 from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
 from softpolytope.estimators._tasks import How, Task
 from softpolytope.estimators._units import plain_units, standardised
 from softpolytope.model.data import TrainingData
@@ -29,6 +30,7 @@ class Fitted:
     posterior: RegressionPosterior
     chains: Chains | None  # of a fit by Gibbs sampling
     modes: ModesResult | None  # of a fit by climbs
+    stream: Stream | None  # the same, ready for more rows
     is_complete: bool  # False if it was stopped before its end
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
 
@@ -40,7 +42,7 @@ def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | N
         data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
         digest, probes = _digest(data, settings), _probes(data)
         data, units = standardised(data) if settings.standardize else (data, plain_units(data))
-        chains = modes = None
+        chains = modes = stream = None
         if settings.inference == "gibbs":
             before = earlier.chains if earlier is not None else None
             if earlier is not None and before is not None and before.are_done(digest, settings):
@@ -49,8 +51,21 @@ def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | N
         else:
             start = earlier.modes if earlier is not None else None
             posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
+            stream = stream_of(modes, units, units.columns(float(data.row_weights.sum())))
         chances = posterior.probability_draws(probes)
-    return Fitted(posterior, chains, modes, is_complete, chances)
+    return Fitted(posterior, chains, modes, stream, is_complete, chances)
+
+
+def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
+    """Learn from a batch of rows, the first one or another."""
+    with threadpool_limits(1, user_api="blas"):
+        if earlier is None or earlier.stream is None:
+            stream, posterior = begun(task, settings, how)
+        else:
+            stream, posterior = continued(earlier.stream, task, settings, how)
+    return Fitted(
+        posterior, None, None, stream, is_complete=True, probe_chances=np.zeros((len(posterior.labelings[0].draws), 0))
+    )
 
 
 def _digest(data: TrainingData, settings: Settings) -> str:

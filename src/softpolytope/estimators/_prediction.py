@@ -1,0 +1,158 @@
+"""What all classifiers predict, and what they tell of the posterior."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from softpolytope._typing import FloatArray
+from softpolytope.estimators._fitting import Fitted
+from softpolytope.estimators._parameters import check_finite
+from softpolytope.inspection.diagnostics import Diagnosis, diagnose
+from softpolytope.model.multiclass import combined
+from softpolytope.model.posterior import LabellingPosterior, Posterior
+
+
+class PredictionMixin:
+    """Predict with the modes or draws of a fitted classifier, and look at them."""
+
+    posterior_: Posterior
+    classes_: NDArray[Any]
+    inference_: str
+    estimate: Any  # an Estimate, once fitted
+    _fits: list[Fitted]
+    _first_kept: int
+
+    def _n_threads(self) -> int:
+        raise NotImplementedError
+
+    def _check_has_chains(self, name: str) -> None:
+        """Raise if there are modes only."""
+        if self.inference_ != "gibbs":
+            raise ValueError(
+                f"{name} is about chains, and this model has {self.inference_!r} modes, which are no draws from the "
+                'posterior; fit with inference="gibbs".'
+            )
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probabilities of the classes, (n_samples, n_classes), columns in the order of `classes_`."""
+        pairs = self._chances(X)
+        if len(pairs) == 1:
+            return np.column_stack([pairs[0][1], pairs[0][0]])
+        positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
+        return np.ascontiguousarray(combined(positive, negative).T)
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithms of the probabilities of the classes."""
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Log odds of the second class, (n_samples,); with more classes, log probabilities (n_samples, n_classes)."""
+        logs = self.predict_log_proba(X)
+        return np.asarray(logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class of each row."""
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            positive, negative = self._chances(X)[0]
+            codes = (positive > negative).astype(np.intp)
+        else:
+            codes = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def _chances(self, X: ArrayLike) -> list[tuple[FloatArray, FloatArray]]:
+        """P(class) and P(not class) of every regression."""
+        rows = self._validated_rows(X)
+        return [
+            regression.probabilities(rows, self.estimate, self._n_threads())
+            for regression in self.posterior_.regressions
+        ]
+
+    def predict_proba_draws(self, X: ArrayLike) -> FloatArray:
+        """Probabilities by every kept draw, or every mode: of the second class, (n_draws, n_samples).
+
+        With more than two classes, of all of them: (n_draws, n_samples, n_classes).
+        """
+        rows = self._validated_rows(X)
+        draws = [item.probability_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
+        if len(draws) == 1:
+            return draws[0]
+        positive = np.stack(draws)
+        return np.ascontiguousarray(np.moveaxis(combined(positive, 1.0 - positive), 0, -1))
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
+        """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
+
+        Of draws (inference="gibbs") it is the posterior interval. Modes tell only how far climbs from different starts
+        disagree, which is less than the posterior's uncertainty.
+
+        With more than two classes, of all of them: (n_samples, n_classes, 2).
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+        tail = 0.5 * (1.0 - level)
+        bounds = np.quantile(self.predict_proba_draws(X), [tail, 1.0 - tail], axis=0)
+        return np.ascontiguousarray(np.moveaxis(bounds, 0, -1))
+
+    # The posterior.
+
+    def diagnostics(self) -> list[Diagnosis]:
+        """R-hat and effective draws of the log-likelihood, the number of experts and probabilities at training rows."""
+        check_is_fitted(self)
+        self._check_has_chains("diagnostics")
+        quantities: dict[str, FloatArray] = {}
+        for index, fit in enumerate(self._fits):
+            prefix = "" if len(self._fits) == 1 else f" of class {self.classes_.tolist()[index]!r}"
+            labelings = fit.posterior.labelings
+            for number, labelling in enumerate(labelings):
+                suffix = prefix if len(labelings) == 1 else f"{prefix}, labelling {number}"
+                quantities[f"log-likelihood{suffix}"] = labelling.log_likelihood[:, self._first_kept :]
+                quantities[f"number of experts{suffix}"] = labelling.n_active[:, self._first_kept :]
+            n_chains = labelings[0].n_chains
+            chances = fit.probe_chances.reshape(n_chains, -1, fit.probe_chances.shape[1])
+            for probe in range(chances.shape[2]):
+                quantities[f"probability at training row {probe}{prefix}"] = chances[:, :, probe]
+        return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
+
+    @property
+    def precision_rate_(self) -> list[float | None]:
+        """The prior's precision rate under which the modes were found, one per regression; None of chains."""
+        check_is_fitted(self)
+        return [None if fit.stream is None else fit.stream.precision_rate for fit in self._fits]
+
+    @property
+    def n_experts_(self) -> int:
+        """Experts with counts in the best draws, all labelings and classes added."""
+        return sum(int(labelling.best.is_active.sum()) for labelling in self._all_labelings())
+
+    @property
+    def expert_weights_(self) -> list[FloatArray]:
+        """Weights of the experts of the best draws, one array per labelling (and class)."""
+        return [labelling.best.expert_weights for labelling in self._all_labelings()]
+
+    @property
+    def coefficients_(self) -> list[FloatArray]:
+        """Hyperplanes of the best draws in the user's units, one array per labelling (and class).
+
+        Each is (experts, layers, 1 + n_features), the intercept first.
+        """
+        return [labelling.best.coefficients for labelling in self._all_labelings()]
+
+    @property
+    def log_likelihood_(self) -> list[FloatArray]:
+        """Log-likelihood of the training rows, (chains, sweeps) per labelling (and class)."""
+        return [labelling.log_likelihood for labelling in self._all_labelings()]
+
+    def _all_labelings(self) -> list[LabellingPosterior]:
+        check_is_fitted(self)
+        return [labelling for regression in self.posterior_.regressions for labelling in regression.labelings]
+
+    def _validated_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
+        )
+        check_finite(rows, getattr(self, "feature_names_in_", None))
+        return rows

@@ -1,0 +1,106 @@
+"""Regressions that learn from batch after batch of rows."""
+
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from softpolytope.estimators._climbs import posterior_of
+from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._units import Columns, Units, no_columns
+from softpolytope.model.block import RowBlock
+from softpolytope.model.data import TrainingData
+from softpolytope.model.posterior import RegressionPosterior
+from softpolytope.optimise.modes import Landscape, Mode, pruned
+from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, find_modes
+from softpolytope.optimise.stream import Follower, follow
+from softpolytope.parallel.homes import SerialHome
+from softpolytope.parallel.tasks import Reporting, run_all
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Where a regression is in the rows that come in batches."""
+
+    followers: list[list[Follower]]  # by labelling and restart; coefficients in the user's units
+    precision_rate: float
+    columns: Columns  # of all rows seen
+
+    def of_units(self, units: Units, *, back: bool = False) -> None:
+        """Express all coefficients in other units, or back in the user's."""
+        change = units.of_user if back else units.from_user
+        for followers in self.followers:
+            for follower in followers:
+                mode = follower.mode
+                follower.mode = Mode(change(mode.coefficients), mode.log_weights)
+
+
+def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+    """Take the first batch: it decides the precision rate, and where the modes begin."""
+    data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
+    columns = no_columns(data.n_columns).updated(data)
+    units = _units(columns, settings)
+    size = ModeSettings(
+        settings.max_experts,
+        settings.n_layers,
+        settings.prior,
+        settings.n_restarts,
+        settings.fit_weight,
+        keeps_idle=True,  # later rows may need experts that the first do not
+    )
+    labelings = (0, 1) if settings.symmetric else (0,)
+    result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, how.n_threads, how.callback)
+    return stream_of(result, units, columns), posterior_of(result, units, settings)
+
+
+def stream_of(result: ModesResult, units: Units, columns: Columns) -> Stream:
+    """A stream that goes on where a search ended."""
+    followers = [
+        [Follower(Mode(units.of_user(found.whole.coefficients), found.whole.log_weights)) for found in modes]
+        for modes in result.modes
+    ]
+    return Stream(followers, result.precision_rate, columns)
+
+
+def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+    """Take another batch; returns the stream after it and what it knows."""
+    data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
+    # A copy, so that a batch that fails leaves nothing half done.
+    after = Stream(deepcopy(stream.followers), stream.precision_rate, stream.columns.updated(data))
+    # The spread of the columns is known better with every batch; coefficients are expressed in today's units.
+    units = _units(after.columns, settings)
+    landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
+    after.of_units(units)
+    rows = units.applied(data)
+    sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
+    rate, n_before = stream.precision_rate, stream.columns.weight
+    tasks = [
+        partial(follow, follower, side, landscape, rate, n_before)
+        for side, followers in zip(sides, after.followers, strict=True)
+        for follower in followers
+    ]
+    with ThreadPoolExecutor(how.n_threads) as pool:
+        run_all(tasks, pool, Reporting(None))
+    found = [
+        [_found(follower.mode, side) for follower in followers]
+        for side, followers in zip(sides, after.followers, strict=True)
+    ]
+    posterior = posterior_of(ModesResult(found, rate, {}, is_complete=True), units, settings)
+    after.of_units(units, back=True)
+    return after, posterior
+
+
+def _found(mode: Mode, rows: TrainingData) -> FoundMode:
+    """A mode with all its experts, and the log likelihood of the last batch."""
+    home = SerialHome([RowBlock(block) for block in rows.blocks()])
+    return FoundMode(mode, pruned(mode, home)[1], mode)
+
+
+def _units(columns: Columns, settings: Settings) -> Units:
+    if settings.standardize:
+        return columns.units()
+    return Units(np.zeros_like(columns.mean), np.ones_like(columns.mean))
