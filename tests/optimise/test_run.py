@@ -161,3 +161,40 @@ def test_interrupt_ends_the_climbs():
     result = find_modes(data, SETTINGS, 0, (0, 1), 2, callback=interrupt)
     assert not result.is_complete
     assert np.isfinite(result.modes[1][0].log_likelihood)
+
+
+def test_a_handful_of_rows():
+    """Fewer rows than folds, or one label only, are no trouble."""
+    design = np.column_stack([np.ones(3), [0.0, 1.0, 2.0]])
+    for labels in ([False, True, True], [True, True, True]):
+        data = TrainingData.from_arrays(design, np.array(labels))
+        result = find_modes(data, SETTINGS, 0, (0, 1))
+        assert np.isfinite([found.log_likelihood for modes in result.modes for found in modes]).all()
+        assert np.isfinite(list(result.held_out_loss.values())).all()
+
+
+def test_the_other_labelling_alone():
+    """Is that of the opposite labels: it fits what it would fit beside the first."""
+    design, labels = ring()
+    data = TrainingData.from_arrays(design, labels)
+    alone = find_modes(data, SETTINGS, 0, (1,))
+    flipped = find_modes(data.flipped(), SETTINGS, 0, (0,))
+    null = len(labels) * np.log(0.5)
+    for result in (alone, flipped):
+        assert max(found.log_likelihood for found in result.modes[0]) > 0.5 * null
+        assert min(result.held_out_loss.values()) < 0.6
+
+
+def test_growth_ends_when_it_helps_no_more(monkeypatch):
+    """One hyperplane is learned from few rows; a ring of many faces is not."""
+    rng = np.random.default_rng(0)
+    design = np.column_stack([np.ones(6000), rng.standard_normal((6000, 2))])
+    labels = rng.random(6000) < 1.0 / (1.0 + np.exp(-design[:, 1]))
+    monkeypatch.setattr(search, "MOST_ROWS_FOR_SCALE", 300)
+    told = []
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), callback=told.append)
+    assert max(item.n_done for item in told) < told[0].n_in_all
+    monkeypatch.setattr(search, "SMALLEST_GAIN", -np.inf)
+    told.clear()
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), callback=told.append)
+    assert max(item.n_done for item in told) == told[0].n_in_all

@@ -44,6 +44,7 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         *,
         inference: str,
         scan: str,
+        start: str,
         symmetric: bool,
         estimate: str,
         n_restarts: int,
@@ -62,6 +63,7 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
     ) -> None:
         self.inference = inference
         self.scan = scan
+        self.start = start
         self.symmetric = symmetric
         self.estimate = estimate
         self.n_restarts = n_restarts

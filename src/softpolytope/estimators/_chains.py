@@ -11,11 +11,12 @@ from softpolytope.estimators._tasks import How, Task
 from softpolytope.estimators._units import Units
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
-from softpolytope.gibbs.run import ChainArrays, RunOptions, RunResult, run_chains
-from softpolytope.gibbs.state import GibbsState
+from softpolytope.gibbs.run import ChainArrays, Resumed, RunOptions, RunResult, run_chains
+from softpolytope.gibbs.state import GibbsState, state_at
 from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
+from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, find_modes
 
 # An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
 # activation.
@@ -63,9 +64,13 @@ def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: l
     checkpoint = settings.checkpoint
     if checkpoint is not None:
         checkpoint = CheckpointPlan(checkpoint.folder / task.folder, checkpoint.every_sweeps, checkpoint.every_seconds)
-    start: GibbsState | list[ChainArrays] | None = states
-    if start is None and not settings.fit_weight:
+    start: GibbsState | list[GibbsState] | Resumed | None = None
+    if states is not None:
+        start = Resumed(states)
+    elif not settings.fit_weight:
         start = _logistic_start(data.n_columns, settings)
+    elif settings.start == "map":
+        start = _starts_at_modes(data, task, settings, how)
     return run_chains(
         data,
         chain,
@@ -75,6 +80,28 @@ def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: l
         RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states),
         start,
     )
+
+
+def _starts_at_modes(data: TrainingData, task: Task, settings: Settings, how: How) -> list[GibbsState]:
+    """A mode for every chain, labelling after labelling.
+
+    Not of the very posterior that is sampled: where the prior is tight, its modes have fewer experts than its draws.
+    """
+    rate, shape = DEFAULT_PRIOR.precision_rate, DEFAULT_PRIOR.precision_shape
+    prior = replace(settings.prior, precision_rate=rate, precision_shape=shape)
+    result = find_modes(
+        data,
+        ModeSettings(settings.max_experts, settings.n_layers, prior, settings.n_chains),
+        SeedSequence(task.seed),
+        (0, 1) if settings.symmetric else (0,),
+        how.n_threads,
+    )
+    rng = np.random.default_rng(SeedSequence(task.seed))
+    return [
+        state_at(found.mode.coefficients, found.mode.log_weights, settings.max_experts, settings.prior, rng)
+        for modes in result.modes
+        for found in modes
+    ]
 
 
 def _logistic_start(n_columns: int, settings: Settings) -> GibbsState:

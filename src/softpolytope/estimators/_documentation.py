@@ -10,6 +10,8 @@ inference : {"auto", "gibbs", "map"}
         posterior. "auto" is "map".
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    start : {"random", "map"}
+        "gibbs": where chains begin, each at a random place or each at a mode that a climb has found.
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}

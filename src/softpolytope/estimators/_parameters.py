@@ -20,6 +20,7 @@ from softpolytope.optimise.run import DEFAULT_PRIOR
 
 Inference = Literal["auto", "gibbs", "map"]
 ScanChoice = Literal["auto", "paper", "collapsed"]
+Start = Literal["random", "map"]
 
 MOST_DRAWS_BY_DEFAULT = 50
 
@@ -33,6 +34,7 @@ class Settings:
     n_layers: int
     fit_weight: bool
     moves: Moves
+    start: Start
     schedule: Schedule
     n_chains: int
     n_restarts: int
@@ -45,13 +47,14 @@ class Settings:
     def model(self) -> tuple[object, ...]:
         """All that chains must share with those they go on from: everything but how long and where."""
         numbers_of = (self.max_experts, self.n_layers, self.fit_weight, self.n_chains)
-        return (*numbers_of, self.moves, self.prior, self.symmetric, self.standardize)
+        return (*numbers_of, self.moves, self.start, self.prior, self.symmetric, self.standardize)
 
 
 def checked_settings(estimator: Any) -> Settings:
     """Check all parameters of a classifier."""
     check_choice(estimator, "inference", get_args(Inference))
     check_choice(estimator, "scan", get_args(ScanChoice))
+    check_choice(estimator, "start", get_args(Start))
     check_choice(estimator, "estimate", get_args(Estimate))
     for name in ("symmetric", "standardize", "warm_start"):
         check_flag(estimator, name)
@@ -79,6 +82,7 @@ def checked_settings(estimator: Any) -> Settings:
         n_layers=checked_integer("n_layers", getattr(estimator, "n_layers", 1), 1),
         fit_weight=bool(fit_weight),
         moves=moves,
+        start=estimator.start,
         schedule=checked_schedule(estimator),
         n_chains=checked_integer("n_chains", estimator.n_chains, 1),
         n_restarts=checked_integer("n_restarts", estimator.n_restarts, 1),

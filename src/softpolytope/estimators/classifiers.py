@@ -37,6 +37,7 @@ class SoftplusClassifier(SoftplusBase):
         fit_weight: bool = True,
         inference: str = "auto",
         scan: str = "auto",
+        start: str = "random",
         symmetric: bool = True,
         estimate: str = "mean",
         n_restarts: int = 5,
@@ -56,6 +57,7 @@ class SoftplusClassifier(SoftplusBase):
         super().__init__(
             inference=inference,
             scan=scan,
+            start=start,
             symmetric=symmetric,
             estimate=estimate,
             n_restarts=n_restarts,
@@ -104,6 +106,7 @@ class SumSoftplusClassifier(SoftplusBase):
         max_experts: int = 20,
         inference: str = "auto",
         scan: str = "auto",
+        start: str = "random",
         symmetric: bool = True,
         estimate: str = "mean",
         n_restarts: int = 5,
@@ -123,6 +126,7 @@ class SumSoftplusClassifier(SoftplusBase):
         super().__init__(
             inference=inference,
             scan=scan,
+            start=start,
             symmetric=symmetric,
             estimate=estimate,
             n_restarts=n_restarts,
@@ -171,6 +175,7 @@ class StackSoftplusClassifier(SoftplusBase):
         n_layers: int = 3,
         inference: str = "auto",
         scan: str = "auto",
+        start: str = "random",
         symmetric: bool = True,
         estimate: str = "mean",
         n_restarts: int = 5,
@@ -190,6 +195,7 @@ class StackSoftplusClassifier(SoftplusBase):
         super().__init__(
             inference=inference,
             scan=scan,
+            start=start,
             symmetric=symmetric,
             estimate=estimate,
             n_restarts=n_restarts,
@@ -241,6 +247,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
         n_layers: int = 3,
         inference: str = "auto",
         scan: str = "auto",
+        start: str = "random",
         symmetric: bool = True,
         estimate: str = "mean",
         n_restarts: int = 5,
@@ -260,6 +267,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
         super().__init__(
             inference=inference,
             scan=scan,
+            start=start,
             symmetric=symmetric,
             estimate=estimate,
             n_restarts=n_restarts,

@@ -35,12 +35,19 @@ ChainArrays = dict[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """Chains of an earlier run, to go on with."""
+
+    states: list[ChainArrays]  # labelling after labelling
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """Traces by labelling and chain."""
 
     traces: list[list[Trace]]
     is_complete: bool  # False if the run was stopped before its last sweep
-    states: list[ChainArrays] | None = None  # of all chains, labelling after labelling, for `start`
+    states: list[ChainArrays] | None = None  # of all chains, labelling after labelling, to go on with
 
     def label_free(self, labelling: int, n_burn_in: int) -> dict[str, FloatArray]:
         """What of a labelling can be compared between chains: series (chains, sweeps after burn-in) by name.
@@ -63,13 +70,14 @@ def run_chains(
     n_chains: int = 1,
     labelings: tuple[int, ...] = (0,),
     options: RunOptions | None = None,
-    start: GibbsState | list[ChainArrays] | None = None,
+    start: GibbsState | list[GibbsState] | Resumed | None = None,
 ) -> RunResult:
     """Run `n_chains` chains of each labelling; labelling 0 is that of the data, 1 the opposite.
 
     Ctrl-C, or a callback that returns True, ends the run after the sweeps under way; what was sampled until then is
-    returned. `start` is where all chains begin, by default each at a random place of its own; or the `states` of an
-    earlier run of the same data and seed, whose chains then go on to the end of the schedule.
+    returned. `start` is where all chains begin, or where each of them does, labelling after labelling, by default each
+    at a random place of its own; or chains of an earlier run of the same data and seed, which then go on to the end of
+    the schedule.
 
     Examples
     --------
@@ -94,22 +102,23 @@ def run_chains(
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = options.n_threads > len(jobs)
         make_home = partial(_make_home, pool if has_block_threads else None, options.n_threads)
-        first = None if isinstance(start, list) else start
+        is_resumed = isinstance(start, Resumed)
+        starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(jobs)
         chains = [
             Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, first)
-            for labelling, chain in jobs
+            for (labelling, chain), first in zip(jobs, starts, strict=True)
         ]
-        if isinstance(start, list):
-            for chain, arrays in zip(chains, start, strict=True):
+        if isinstance(start, Resumed):
+            for chain, arrays in zip(chains, start.states, strict=True):
                 chain.restore(arrays)
         runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
         # Chains that go on are ahead of what an earlier run has written.
-        runner.resume(_fingerprint(data, settings, streams, jobs), reads_files=not isinstance(start, list))
+        runner.resume(_fingerprint(data, settings, streams, jobs), reads_files=not is_resumed)
         runner.run(pool if options.n_threads > 1 and not has_block_threads else None)
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
-    states = [chain.to_arrays() for chain in chains] if options.keeps_states else None
-    return RunResult(grouped, all(chain.is_done for chain in chains), states)
+    kept = [chain.to_arrays() for chain in chains] if options.keeps_states else None
+    return RunResult(grouped, all(chain.is_done for chain in chains), kept)
 
 
 class _Runner:

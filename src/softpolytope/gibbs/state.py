@@ -13,6 +13,7 @@ from softpolytope.model.prior import Prior
 
 # The paper's prior is so wide that nearly all its draws of a precision underflow; coefficients end near 1e100.
 SMALLEST_PRECISION = 1e-200
+LITTLE_LOG_WEIGHT = -10.0
 
 
 class InvalidStateError(RuntimeError):
@@ -61,6 +62,21 @@ def initial_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior) -
         mass=1.0,
         concentration=1.0,
     )
+
+
+def state_at(
+    coefficients: FloatArray, log_weights: FloatArray, n_experts: int, prior: Prior, rng: Generator
+) -> GibbsState:
+    """A state with these experts; if they are fewer than `n_experts`, with others from the prior that weigh little."""
+    n_given, n_layers, n_columns = coefficients.shape
+    others, _, rates = draw_prior_coefficients(n_experts - n_given, n_layers, n_columns, prior, rng)
+    state = initial_state(n_experts, n_layers, n_columns, prior)
+    state.coefficients = np.concatenate([coefficients, others])
+    state.precision_rates[n_given:] = rates
+    state.log_weights = np.concatenate([log_weights, np.full(n_experts - n_given, LITTLE_LOG_WEIGHT)])
+    # Their conditional means.
+    state.precisions = (prior.precision_shape + 0.5) / (state.precision_rates[..., None] + 0.5 * state.coefficients**2)
+    return state
 
 
 def draw_prior_coefficients(

@@ -7,8 +7,8 @@ by the likelihood of what was left out, both labelings combined as in prediction
 rows, under the best rate.
 
 With more rows than `MOST_ROWS_FOR_SCALE` the first part has a random sample of them; the climbs that follow have
-samples four times as large each, until all rows are in. A sample leaves most of the way behind it at a fraction of the
-cost.
+samples four times as large each, until all rows are in, or until rows not yet seen are predicted no better than before.
+A sample leaves most of the way behind it at a fraction of the cost.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,6 +43,8 @@ PATIENCE = 2
 FEWEST_FOLDS = 5
 MOST_ROWS_FOR_SCALE = 20_000
 GROWTH = 4
+# Share of the log-loss of unseen rows that a larger sample must gain, or the samples grow no more.
+SMALLEST_GAIN = 1e-3
 
 FIRST = Effort(200, 1e-7)
 NEXT = Effort(60, 1e-7)
@@ -230,28 +232,53 @@ class _Search:
         total, weight = 0.0, 0.0
         for restart in range(n_restarts):
             rows = held[restart]
+            if not rows.n_rows:  # of a handful of rows, some folds have none
+                continue
             chances = [
                 _chance_of_labels(rates[index * n_restarts + restart], rows.labels != bool(labelling))
                 for index, labelling in enumerate(self._labelings)
             ]
-            chance = np.maximum(np.mean(chances, axis=0), SMALLEST_CHANCE)
-            total -= float(rows.row_weights @ np.log(chance))
-            weight += float(rows.row_weights.sum())
-        return total / max(weight, 1e-300)
+            own = float(rows.row_weights.sum())
+            total += own * _mean_loss(np.mean(chances, axis=0), rows)
+            weight += own
+        return total / weight if weight else 0.0
 
     # All rows.
 
     def climb_with_all(self) -> None:
-        """Climb on with samples that grow, at last with all rows."""
+        """Climb on with samples that grow, at last with all rows, or until more rows help no more."""
         # With a scale chosen, the restarts have seen the first sample already.
         samples = self._samples[1:] if self._losses and len(self._samples) > 1 else self._samples
         for n_rows in samples:
             if self._reporting.is_stopped():
                 return
             is_from_start = not self._losses and n_rows == samples[0]
+            unseen = self._unseen(n_rows)
+            before = self._ensemble_loss(unseen)
             homes = self._homes_of(self._sample(n_rows))
             self._modes = self._climb_all(self._modes, homes, self._rate, ALONE if is_from_start else LAST)
             self._n_done += 1
+            if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - SMALLEST_GAIN) * before:
+                return
+
+    def _unseen(self, n_rows: int) -> TrainingData:
+        """Some rows that a sample of `n_rows` does not have; none if it has all."""
+        weights = np.zeros(self._data.n_rows)
+        chosen = self._order[n_rows : n_rows + MOST_ROWS_FOR_SCALE]
+        weights[chosen] = self._data.row_weights[chosen]
+        return self._data.weighted(weights)
+
+    def _ensemble_loss(self, rows: TrainingData) -> float:
+        """Mean -log P of rows by the average over restarts."""
+        if not rows.n_rows:
+            return np.inf
+        tasks = [partial(held_out_rates, mode, rows) for mode in self._modes]
+        rates = run_all(tasks, self._workers.pool, Reporting(None))
+        chances = [
+            _chance_of_labels(rate, rows.labels != bool(labelling))
+            for rate, (labelling, _) in zip(rates, self._jobs, strict=True)
+        ]
+        return _mean_loss(np.mean(chances, axis=0), rows)
 
     def _homes_of(self, rows: TrainingData) -> list[Home]:
         homes = {
@@ -315,12 +342,16 @@ def _sample_sizes(n_rows: int) -> list[int]:
 def _parts(
     data: TrainingData, folds: NDArray[np.intp], labelling: int, restart: int
 ) -> tuple[TrainingData, TrainingData]:
-    """Rows to climb with, and rows held out."""
-    rows = data.flipped() if labelling else data
+    """Rows to climb with, labelled as the labelling has it, and rows held out, labelled as they are."""
     is_held = folds == restart
-    return rows.weighted(np.where(is_held, 0.0, rows.row_weights)), rows.weighted(
-        np.where(is_held, rows.row_weights, 0.0)
-    )
+    fitted = data.weighted(np.where(is_held, 0.0, data.row_weights))
+    held = data.weighted(np.where(is_held, data.row_weights, 0.0))
+    return fitted.flipped() if labelling else fitted, held
+
+
+def _mean_loss(chances: FloatArray, rows: TrainingData) -> float:
+    """Mean -log P, weighted, of chances of the labels that rows have."""
+    return -float(rows.row_weights @ np.log(np.maximum(chances, SMALLEST_CHANCE)) / rows.row_weights.sum())
 
 
 def _chance_of_labels(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
