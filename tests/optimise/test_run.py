@@ -174,15 +174,13 @@ def test_a_handful_of_rows():
 
 
 def test_the_other_labelling_alone():
-    """Is that of the opposite labels: it fits what it would fit beside the first."""
+    """Is that of the opposite labels."""
     design, labels = ring()
     data = TrainingData.from_arrays(design, labels)
     alone = find_modes(data, SETTINGS, 0, (1,))
     flipped = find_modes(data.flipped(), SETTINGS, 0, (0,))
-    null = len(labels) * np.log(0.5)
     for result in (alone, flipped):
-        assert max(found.log_likelihood for found in result.modes[0]) > 0.5 * null
-        assert min(result.held_out_loss.values()) < 0.6
+        assert min(result.held_out_loss.values()) < 0.6  # of labels confused it would be above log 2
 
 
 def test_growth_ends_when_it_helps_no_more(monkeypatch):
