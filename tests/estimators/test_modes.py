@@ -1,6 +1,7 @@
 """Classifiers fitted by climbs, at once or batch by batch."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -223,3 +224,21 @@ def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse):
     assert abs(same.design - changed.design).max() < 1e-9 * 1e3
     coefficients = rng.standard_normal((2, 3, 4))
     assert units.from_user(units.of_user(coefficients)) == pytest.approx(coefficients, abs=1e-12)
+
+
+def test_chains_may_begin_at_modes(moons):
+    """Each at its own; they are where chains from random places get to later."""
+    X, y = moons
+    first = {}
+    for start in ("random", "map"):
+        model = SumStackSoftplusClassifier(
+            inference="gibbs", start=start, n_sweeps=10, n_chains=3, max_experts=6, random_state=0
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        first[start] = model.log_likelihood_[0][:, 0]
+    assert len(set(first["map"].tolist())) == 3
+    assert first["map"].min() > first["random"].max()
+    with pytest.raises(ValueError, match="start must be one of 'random', 'map'; got 'mode'"):
+        model.set_params(start="mode").fit(X, y)

@@ -196,3 +196,35 @@ def test_growth_ends_when_it_helps_no_more(monkeypatch):
     told.clear()
     find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), callback=told.append)
     assert max(item.n_done for item in told) == told[0].n_in_all
+
+
+def test_bootstrap_spreads_the_modes(rng):
+    """Of one hyperplane, whose posterior is nearly Gaussian, by about the posterior's width; plain modes coincide."""
+    n_rows = 400
+    design = np.column_stack([np.ones(n_rows), rng.standard_normal(n_rows)])
+    labels = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-design @ [0.3, 1.0]))
+    data = TrainingData.from_arrays(design, labels)
+    slopes = {}
+    for bootstrap in (False, True):
+        settings = ModeSettings(1, 1, Prior(precision_rate=100.0), 60, fit_weights=False, bootstrap=bootstrap)
+        modes = find_modes(data, settings, 0, (0,), 2).modes[0]
+        slopes[bootstrap] = np.array([found.mode.coefficients[0, 0, 1] for found in modes])
+    chances = 1.0 / (1.0 + np.exp(-design @ [0.3, 1.0]))
+    information = (design * (chances * (1.0 - chances))[:, None]).T @ design
+    width = np.sqrt(np.linalg.inv(information)[1, 1])
+    assert slopes[False].std() < 1e-4 * width
+    # The standard deviation of 60 draws is within 45 % of the truth but for one case in 1e6.
+    assert 0.55 * width < slopes[True].std() < 1.45 * width
+
+
+def test_bootstrap_knows_repeats_from_nothing_else():
+    """Weights and repeats are the same here too, and threads change nothing."""
+    design, labels = ring(80)
+    copies = np.random.default_rng(2).integers(1, 4, len(labels))
+    settings = ModeSettings(4, 1, DEFAULT_PRIOR, 2, bootstrap=True)
+    weighted = TrainingData.from_arrays(design, labels, copies.astype(float))
+    repeated = TrainingData.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
+    expected = find_modes(weighted, settings, 0, (0, 1))
+    assert_same(find_modes(repeated, settings, 0, (0, 1), 2), expected)
+    plain = find_modes(weighted, ModeSettings(4, 1, DEFAULT_PRIOR, 2), 0, (0, 1))
+    assert plain.modes[0][0].log_likelihood != expected.modes[0][0].log_likelihood

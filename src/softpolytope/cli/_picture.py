@@ -15,7 +15,7 @@ SMALLEST_DRAWN_WEIGHT = 0.05
 
 
 def decision_map(model: Any, X: FloatArray, y: Any) -> str:
-    """Probabilities as colours, rows as dots, and the hyperplanes of the best draw as lines."""
+    """Probabilities as colours, rows as dots, and the hyperplanes of the best draw or mode as lines."""
     lower, upper = X.min(axis=0), X.max(axis=0)
     lower, upper = lower - MARGIN * (upper - lower), upper + MARGIN * (upper - lower)
     parts = [

@@ -55,12 +55,13 @@ def run(options: argparse.Namespace) -> int:
         rows.append(f"{name:24s}{error:9.1f} %{loss:>12s}{seconds:10.1f} s")
     print(f"\n{'':24s}{'test error':>11s}{'log-loss':>12s}{'fit':>12s}", *rows, sep="\n")
     model = models["softpolytope"]
-    print("\nThe hyperplanes of the best draw, and roughly where its experts say yes:")
+    print("\nThe hyperplanes of the best mode, and roughly where its experts say yes:")
     print(*half_spaces(model, ["x1", "x2"]), sep="\n")
-    interval = model.predict_interval(X_test[:1])[0]
     chance = model.predict_proba(X_test[:1])[0, 1]
+    by_mode = model.predict_proba_draws(X_test[:1])
     print(f"\nThe first test row is of class 1 with probability {chance:.2f}; ", end="")
-    print(f"its 89 % posterior interval is {interval[0]:.2f} to {interval[1]:.2f}.")
+    print(f"the {len(by_mode)} modes that are averaged say {by_mode.min():.2f} to {by_mode.max():.2f}.")
+    print('(inference="gibbs" draws from the posterior itself, for intervals to be trusted.)')
     options.out.mkdir(parents=True, exist_ok=True)
     model.save(options.out / "model.softpolytope")
     (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")

@@ -48,6 +48,7 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         symmetric: bool,
         estimate: str,
         n_restarts: int,
+        bootstrap: bool,
         n_chains: int,
         n_sweeps: int,
         n_burn_in: int | None,
@@ -67,6 +68,7 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         self.symmetric = symmetric
         self.estimate = estimate
         self.n_restarts = n_restarts
+        self.bootstrap = bootstrap
         self.n_chains = n_chains
         self.n_sweeps = n_sweeps
         self.n_burn_in = n_burn_in

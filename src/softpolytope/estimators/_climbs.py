@@ -18,7 +18,14 @@ def maximise(
     """Climb from random starts, or on from modes; returns posterior, modes, and whether it came to its end."""
     result = find_modes(
         data,
-        ModeSettings(settings.max_experts, settings.n_layers, settings.prior, settings.n_restarts, settings.fit_weight),
+        ModeSettings(
+            settings.max_experts,
+            settings.n_layers,
+            settings.prior,
+            settings.n_restarts,
+            settings.fit_weight,
+            settings.bootstrap,
+        ),
         SeedSequence(task.seed),
         (0, 1) if settings.symmetric else (0,),
         how.n_threads,

@@ -18,6 +18,9 @@ inference : {"auto", "gibbs", "map"}
         Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
     n_restarts : int
         "map": climbs per labelling.
+    bootstrap : bool
+        "map": whether each climb ends with random weights of its own for the rows (the weighted likelihood bootstrap),
+        so that the spread of the modes approximates the posterior's; ask for 20 or more restarts to see it.
     n_chains : int
         "gibbs": chains per labelling.
     n_sweeps, n_burn_in, n_draws : int

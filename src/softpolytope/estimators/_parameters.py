@@ -38,6 +38,7 @@ class Settings:
     schedule: Schedule
     n_chains: int
     n_restarts: int
+    bootstrap: bool
     prior: Prior
     symmetric: bool
     standardize: bool
@@ -56,7 +57,7 @@ def checked_settings(estimator: Any) -> Settings:
     check_choice(estimator, "scan", get_args(ScanChoice))
     check_choice(estimator, "start", get_args(Start))
     check_choice(estimator, "estimate", get_args(Estimate))
-    for name in ("symmetric", "standardize", "warm_start"):
+    for name in ("bootstrap", "symmetric", "standardize", "warm_start"):
         check_flag(estimator, name)
     fit_weight = getattr(estimator, "fit_weight", True)
     if not isinstance(fit_weight, bool | np.bool_):
@@ -86,6 +87,7 @@ def checked_settings(estimator: Any) -> Settings:
         schedule=checked_schedule(estimator),
         n_chains=checked_integer("n_chains", estimator.n_chains, 1),
         n_restarts=checked_integer("n_restarts", estimator.n_restarts, 1),
+        bootstrap=bool(estimator.bootstrap),
         prior=estimator.prior or (DEFAULT_PRIOR if inference == "map" else Prior()),
         symmetric=bool(estimator.symmetric),
         standardize=bool(estimator.standardize),

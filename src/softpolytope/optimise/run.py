@@ -9,6 +9,10 @@ rows, under the best rate.
 With more rows than `MOST_ROWS_FOR_SCALE` the first part has a random sample of them; the climbs that follow have
 samples four times as large each, until all rows are in, or until rows not yet seen are predicted no better than before.
 A sample leaves most of the way behind it at a fraction of the cost.
+
+Modes that differ only in their starts tell little of the posterior's width. With `bootstrap` every restart gives the
+rows random weights in its last climb, the same in both labelings: the weighted likelihood bootstrap (Newton and
+Raftery 1994), whose spread approximates the posterior's.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,7 +59,7 @@ ALONE = Effort(300, 1e-15)  # under a given precision rate there is no other
 # A chance of zero for what then happens would outweigh all other rows.
 SMALLEST_CHANCE = 1e-6
 
-_START, _FOLDS, _SAMPLE = range(3)
+_START, _FOLDS, _SAMPLE, _WEIGHTS = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class ModeSettings:
     prior: Prior
     n_restarts: int = 5
     fit_weights: bool = True
+    bootstrap: bool = False  # whether the last climb of every restart has random weights of its own for the rows
     keeps_idle: bool = False  # whether experts the rows do not need stay, for rows still to come
 
 
@@ -255,7 +260,7 @@ class _Search:
             is_from_start = not self._losses and n_rows == samples[0]
             unseen = self._unseen(n_rows)
             before = self._ensemble_loss(unseen)
-            homes = self._homes_of(self._sample(n_rows))
+            homes = self._homes_of(self._sample(n_rows), is_weighted=self._settings.bootstrap)
             self._modes = self._climb_all(self._modes, homes, self._rate, ALONE if is_from_start else LAST)
             self._n_done += 1
             if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - SMALLEST_GAIN) * before:
@@ -280,12 +285,22 @@ class _Search:
         ]
         return _mean_loss(np.mean(chances, axis=0), rows)
 
-    def _homes_of(self, rows: TrainingData) -> list[Home]:
+    def _homes_of(self, rows: TrainingData, *, is_weighted: bool = False) -> list[Home]:
+        """A home for every restart; restarts of one labelling share theirs, unless each has weights of its own."""
+        weights = {restart if is_weighted else 0: rows for _, restart in self._jobs}
+        if is_weighted:
+            weights = {restart: self._reweighted(rows, restart) for restart in weights}
         homes = {
-            labelling: self._workers.home(rows.flipped() if labelling else rows, len(self._jobs))
+            (labelling, restart): self._workers.home(own.flipped() if labelling else own, len(self._jobs))
             for labelling in self._labelings
+            for restart, own in weights.items()
         }
-        return [homes[labelling] for labelling, _ in self._jobs]
+        return [homes[labelling, restart if is_weighted else 0] for labelling, restart in self._jobs]
+
+    def _reweighted(self, rows: TrainingData, restart: int) -> TrainingData:
+        """Rows with a draw of the weighted likelihood bootstrap: a row of weight w is w rows of Exp(1) weight each."""
+        drawn = self._generator(_WEIGHTS, restart=restart).gamma(rows.row_weights)
+        return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))
 
     def _climb_all(self, modes: Sequence[Mode], homes: Sequence[Home], rate: float, effort: Effort) -> list[Mode]:
         tasks: list[Callable[[], Mode]] = [

@@ -1,0 +1,65 @@
+"""Tasks on threads: order, errors, stopping."""
+
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from softpolytope.parallel.tasks import Progress, Reporting, run_all
+
+PROGRESS = Progress(0, 0, 1, 2, "climbs", -1.0, 3)
+
+
+def test_results_are_in_the_order_of_the_tasks():
+    """Whoever finished first."""
+    with ThreadPoolExecutor(4) as pool:
+        tasks = [lambda n=n: time.sleep(0.02 * (4 - n)) or n for n in range(5)]
+        assert run_all(tasks, pool, Reporting(None)) == [0, 1, 2, 3, 4]
+
+
+def test_an_error_stops_the_others_and_is_raised():
+    """A task that watches for a stop ends; the error is the first task's own."""
+    reporting = Reporting(None)
+    ended = threading.Event()
+
+    def patient():
+        for _ in range(500):
+            if reporting.is_stopped():
+                ended.set()
+                return
+            time.sleep(0.01)
+
+    def broken():
+        raise KeyError("this one")
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyError, match="this one"):
+        run_all([patient, broken], pool, reporting)
+    assert ended.is_set()
+
+
+def test_an_interrupt_asks_all_to_stop():
+    """And what they return is kept."""
+    reporting = Reporting(None)
+
+    def patient():
+        for n in range(1000):
+            if n == 3:
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            if reporting.is_stopped():
+                return "stopped"
+            time.sleep(0.01)
+        return "ran to its end"
+
+    with ThreadPoolExecutor(1) as pool:
+        assert run_all([patient], pool, reporting) == ["stopped"]
+
+
+def test_a_callback_that_says_true_stops():
+    """False and None do not."""
+    for answer, is_stopped in ((True, True), (False, False), (None, False)):
+        reporting = Reporting(lambda _, answer=answer: answer)
+        reporting.tell(PROGRESS)
+        assert reporting.is_stopped() == is_stopped
+    Reporting(None).tell(PROGRESS)
