@@ -32,6 +32,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.datasets import BENCHMARK_SETS, load_benchmark
@@ -128,6 +129,7 @@ def run(method, name, partition, data_home):
     elif name not in SIX:  # those are scaled already, as the paper took them
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
+    threadpool_limits(1)
     start = time.perf_counter()
     model, seconds = METHODS[method](name, X, y)
     seconds = time.perf_counter() - start if seconds is None else seconds

@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
+from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.protocol import paper_settings
@@ -207,9 +208,8 @@ def thin():
     if DATA_HOME is None:
         print("\nThe part 'thin' needs --data-home or SOFTPOLYTOPE_DATA.")
         return
-    with np.load(DATA_HOME / "a9a.npz") as file:
-        indices, indptr, labels = file["train_indices"], file["train_indptr"], file["y_train"] > 0
-        features = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(labels), file["n_features"]))
+    features, targets = load_benchmark("a9a", data_home=DATA_HOME)[:2]
+    labels = targets > 0
     design = sparse.hstack([np.ones((len(labels), 1)), features], format="csr")
     print("\n| a9a, K = 20, T = 3 | sparse, s a sweep | dense, s a sweep | ratio |\n| --- | --- | --- | --- |")
     thin_rows = TrainingData.from_arrays(design, labels)
