@@ -43,9 +43,7 @@ def main():
         found = {"sum": np.zeros((len(y), y.max() + 1)), "odds": np.zeros((len(y), y.max() + 1)), "linear": None}
         found["linear"] = np.zeros_like(found["sum"])
         for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-            model = SumStackSoftplusClassifier(n_sweeps=300, n_chains=1, random_state=0, n_jobs=2).fit(
-                X[train], y[train]
-            )
+            model = SumStackSoftplusClassifier(random_state=0, n_jobs=2).fit(X[train], y[train])
             pairs = model._chances(X[test])
             positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
             found["sum"][test] = (positive / positive.sum(axis=0)).T

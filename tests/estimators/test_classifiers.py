@@ -22,7 +22,7 @@ from softpolytope.estimators import _base
 from softpolytope.model.softplus import positive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SHORT = {"inference": "gibbs", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def fitted(moons):
 def test_geometry_of_the_four():
     """Ring around a disc: a sum separates one labelling, a stack the other; one hyperplane neither."""
     X, y = make_circles(200, factor=0.35, noise=0.08, random_state=0)
-    common = {"inference": "gibbs", "n_sweeps": 400, "random_state": 0}
+    common = {"inference": "gibbs", "start": "random", "n_sweeps": 400, "random_state": 0}
     assert SoftplusClassifier(**common).fit(X, y).score(X, y) < 0.75
     for model in (
         SumSoftplusClassifier(**common, max_experts=10),
@@ -108,7 +108,7 @@ def test_weights_are_repeats_exactly(moons):
 def test_class_weight_moves_the_boundary(moons):
     """A heavier class is predicted more often; "balanced" undoes an imbalance."""
     X, y = moons
-    plain = SoftplusClassifier(inference="gibbs", n_sweeps=300, random_state=0)
+    plain = SoftplusClassifier(inference="gibbs", start="random", n_sweeps=300, random_state=0)
     heavy = clone(plain).set_params(class_weight={0: 1.0, 1: 10.0})
     assert heavy.fit(X, y).predict(X).sum() > plain.fit(X, y).predict(X).sum()
     kept = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]])
@@ -153,7 +153,9 @@ def test_polars_frames(moons):
 def test_more_classes():
     """One regression per class; probabilities sum to one, draws and intervals have a class axis."""
     X, y = load_iris(return_X_y=True)
-    model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=200, max_experts=5, random_state=0).fit(X, y)
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", start="random", n_sweeps=200, max_experts=5, random_state=0
+    ).fit(X, y)
     assert model.score(X, y) > 0.93
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
     assert model.predict_proba_draws(X[:4]).shape == (100, 4, 3)
@@ -262,6 +264,7 @@ def test_without_weights_it_is_logistic_regression(moons):
         standardize=False,
         symmetric=False,
         inference="gibbs",
+        start="random",
         n_sweeps=1500,
         n_draws=750,
         prior=prior,
@@ -377,13 +380,15 @@ def test_scikit_learn_callbacks(moons):
 
 def test_disagreement_is_said_in_words(moons):
     """Chains too short to agree give a warning; diagnostics have R-hat and effective draws."""
-    model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=400, random_state=0).fit(*moons)
+    model = SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=400, random_state=0).fit(*moons)
     names = [item.name for item in model.diagnostics()]
     assert "log-likelihood, labelling 0" in names
     assert "number of experts, labelling 1" in names
     assert sum(name.startswith("probability at training row") for name in names) == 10
     with pytest.warns(ConvergenceWarning, match="chains disagree about the log-likelihood"):
-        SumStackSoftplusClassifier(inference="gibbs", n_sweeps=20, n_burn_in=0, random_state=0).fit(*moons)
+        SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=20, n_burn_in=0, random_state=0).fit(
+            *moons
+        )
 
 
 BAD = [

@@ -11,7 +11,7 @@ from softpolytope import (
 )
 
 # Few sweeps, because the checks fit hundreds of times.
-SHORT = {"inference": "gibbs", "n_sweeps": 40, "n_chains": 1}
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 40, "n_chains": 1}
 
 
 @pytest.mark.filterwarnings("ignore")

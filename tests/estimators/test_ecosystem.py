@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from softpolytope import SumStackSoftplusClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SHORT = {"inference": "gibbs", "n_sweeps": 80, "max_experts": 6, "n_chains": 1, "random_state": 0}
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 80, "max_experts": 6, "n_chains": 1, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -242,3 +242,30 @@ def test_chains_may_begin_at_modes(moons):
     assert first["map"].min() > first["random"].max()
     with pytest.raises(ValueError, match="start must be one of 'random', 'map'; got 'mode'"):
         model.set_params(start="mode").fit(X, y)
+
+
+def test_auto_counts_rows_by_weight(moons):
+    """Chains below fifty rows, modes from there on; copies and weights count alike, many light rows are many."""
+    X, y = moons
+    short = {"n_sweeps": 4, "n_chains": 1, "n_restarts": 1, "max_experts": 2, "random_state": 0}
+
+    def inference_of(rows, weights=None, **parameters):
+        model = SumStackSoftplusClassifier(**short, **parameters)
+        return model.fit(X[rows], y[rows], sample_weight=weights).inference_
+
+    assert inference_of(slice(0, 49)) == "gibbs"
+    assert inference_of(slice(0, 50)) == "map"
+    assert inference_of(slice(0, 30), np.full(30, 2.0)) == inference_of(np.repeat(np.arange(30), 2)) == "map"
+    assert inference_of(np.repeat(np.arange(30), 2), np.full(60, 0.5)) == "gibbs"
+    assert inference_of(slice(0, 200), np.full(200, 0.1)) == "map"
+    assert inference_of(slice(0, 30), inference="map") == "map"
+    assert inference_of(slice(0, 200), inference="gibbs") == "gibbs"
+
+
+def test_warm_start_does_not_mix_chains_and_modes(moons):
+    """It starts anew, and says so."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SMALL, warm_start=True, n_sweeps=4).fit(X, y)
+    with pytest.warns(UserWarning, match="warm_start starts anew: the last fit had inference 'map'"):
+        model.set_params(inference="gibbs", n_chains=1).fit(X, y)
+    assert model.inference_ == "gibbs"

@@ -53,7 +53,7 @@ def test_feature_names_come_back(tmp_path):
     """And are checked at prediction as scikit-learn does."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [0.0, 1.0, 2.0] * 4, "b": [1.0, 0.0, 1.0] * 4})
-    model = SoftplusClassifier(inference="gibbs", n_sweeps=10, random_state=0).fit(frame, [0, 1, 1] * 4)
+    model = SoftplusClassifier(inference="gibbs", start="random", n_sweeps=10, random_state=0).fit(frame, [0, 1, 1] * 4)
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.feature_names_in_.tolist() == ["a", "b"]
@@ -63,7 +63,7 @@ def test_feature_names_come_back(tmp_path):
 
 def test_labels_that_are_no_plain_data(tmp_path):
     """A clear error, and no half-written file."""
-    model = SumSoftplusClassifier(inference="gibbs", n_sweeps=6, max_experts=2, random_state=0)
+    model = SumSoftplusClassifier(inference="gibbs", start="random", n_sweeps=6, max_experts=2, random_state=0)
     model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     model.classes_ = np.array([(1,), (2,)], dtype=object)
     with pytest.raises(ValueError, match="cannot be saved"):

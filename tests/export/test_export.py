@@ -25,6 +25,7 @@ def fitted(kind, estimate="best", n_draws=10):
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
     model = SumStackSoftplusClassifier(
         inference="gibbs",
+        start="random",
         n_sweeps=60,
         max_experts=5,
         random_state=0,

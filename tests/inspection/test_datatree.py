@@ -14,7 +14,9 @@ def test_groups_and_shapes(kind):
     """Chains and draws are where ArviZ looks for them; every row has a log-likelihood."""
     X, y = load_iris(return_X_y=True)
     y = y if kind == "three" else (y == 1).astype(int)
-    model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=40, max_experts=4, random_state=0).fit(X, y)
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", start="random", n_sweeps=40, max_experts=4, random_state=0
+    ).fit(X, y)
     assert set(model.to_datatree().children) == {"posterior", "sample_stats"}
     tree = model.to_datatree(X, y)
     assert set(tree.children) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
@@ -38,9 +40,9 @@ def test_arviz_opens_it():
     arviz = pytest.importorskip("arviz")
     X, y = load_iris(return_X_y=True)
     y = (y == 1).astype(int)
-    model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=400, n_draws=200, max_experts=4, random_state=0).fit(
-        X, y
-    )
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", start="random", n_sweeps=400, n_draws=200, max_experts=4, random_state=0
+    ).fit(X, y)
     tree = model.to_datatree(X, y)
     try:
         loo = arviz.loo(tree, var_name="y_labelling0")

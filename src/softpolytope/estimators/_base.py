@@ -18,9 +18,9 @@ from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import Fitted, fit_regression, take_batch
 from softpolytope.estimators._parameters import (
     Settings,
+    auto_inference,
     check_finite,
     checked_settings,
-    chosen_inference,
     row_weights,
     seed_of,
 )
@@ -108,6 +108,10 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
                 self.__dict__.pop(name, None)
             self._first_kept = settings.schedule.n_burn_in
         tasks = self._tasks(X, y, sample_weight, goes_on=bool(earlier))
+        settings = checked_settings(self, auto_inference(tasks[0].design, tasks[0].row_weights))
+        if earlier and self.inference_ != settings.inference:
+            warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=3)
+            earlier = []
         how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
         fits: list[Fitted] = []
         before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
@@ -250,9 +254,9 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         return [Task(design, codes == code, weights, (seed, code), f"class{code}") for code in positives]
 
     def _resumable_fits(self) -> list[Fitted]:
-        """The fits whose chains can go on, if that is wanted."""
+        """The fits whose chains or modes can go on, if that is wanted."""
         fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
-        if chosen_inference(self.inference) == "map":
+        if fits and self.inference_ == "map":
             return fits if all(fit.modes is not None for fit in fits) else []
         if all(fit.chains is not None and fit.chains.states is not None for fit in fits):
             return fits

@@ -7,11 +7,11 @@ Class = TypeVar("Class", bound=type)
 SHARED = """\
 inference : {"auto", "gibbs", "map"}
         "map" climbs the posterior from several starts and averages over the modes, in seconds; "gibbs" draws from the
-        posterior. "auto" is "map".
+        posterior. "auto" is "gibbs" for fewer than 50 rows, counted by their weights, and "map" from there on.
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
-    start : {"random", "map"}
-        "gibbs": where chains begin, each at a random place or each at a mode that a climb has found.
+    start : {"map", "random"}
+        "gibbs": where chains begin, each at a mode that a climb has found, or each at a random place.
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}

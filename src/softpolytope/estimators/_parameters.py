@@ -1,5 +1,6 @@
 """Checks of what users hand to a classifier: parameters, rows, labels and weights."""
 
+import math
 import numbers
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from softpolytope._typing import FloatArray
 from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.collapsed import Design
+from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Estimate
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.run import DEFAULT_PRIOR
@@ -23,6 +26,8 @@ ScanChoice = Literal["auto", "paper", "collapsed"]
 Start = Literal["random", "map"]
 
 MOST_DRAWS_BY_DEFAULT = 50
+# Measured by benchmarks/few_rows.py.
+FEWEST_ROWS_FOR_MODES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,8 @@ class Settings:
         return (*numbers_of, self.moves, self.start, self.prior, self.symmetric, self.standardize)
 
 
-def checked_settings(estimator: Any) -> Settings:
-    """Check all parameters of a classifier."""
+def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> Settings:
+    """Check all parameters of a classifier; `auto` is what inference="auto" stands for."""
     check_choice(estimator, "inference", get_args(Inference))
     check_choice(estimator, "scan", get_args(ScanChoice))
     check_choice(estimator, "start", get_args(Start))
@@ -64,10 +69,10 @@ def checked_settings(estimator: Any) -> Settings:
         raise ValueError(f"fit_weight must be True or False; got {fit_weight!r}.")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
-    inference = chosen_inference(estimator.inference)
-    if estimator.checkpoint is not None and inference != "gibbs":
+    inference = auto if estimator.inference == "auto" else estimator.inference
+    if estimator.checkpoint is not None and estimator.inference != "gibbs":
         raise ValueError(
-            f'checkpoint is for chains, and inference={estimator.inference!r} runs none; set inference="gibbs".'
+            f'checkpoint is for chains, and inference={estimator.inference!r} may run none; set inference="gibbs".'
         )
     if estimator.checkpoint is not None and not isinstance(estimator.random_state, numbers.Integral):
         raise ValueError(
@@ -95,9 +100,16 @@ def checked_settings(estimator: Any) -> Settings:
     )
 
 
-def chosen_inference(inference: str) -> Literal["gibbs", "map"]:
-    """What "auto" stands for."""
-    return "gibbs" if inference == "gibbs" else "map"
+def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", "map"]:
+    """What "auto" stands for: chains where rows are few, modes elsewhere.
+
+    Rows are counted by their weights, so that a weight is as good as copies; but many rows of little weight, which
+    would take chains long, are many.
+    """
+    if math.fsum(row_weights) >= FEWEST_ROWS_FOR_MODES:
+        return "map"
+    data = TrainingData.from_arrays(design, np.zeros(len(row_weights), dtype=bool), row_weights)
+    return "gibbs" if data.n_rows < FEWEST_ROWS_FOR_MODES else "map"
 
 
 def checked_schedule(estimator: Any) -> Schedule:

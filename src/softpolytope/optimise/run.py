@@ -221,8 +221,7 @@ class _Search:
             modes = self._climb_all(modes, homes, rate, FIRST if number == 0 else NEXT)
             if self._reporting.is_stopped() and self._losses:
                 return  # these modes may be anywhere; the best so far are where they should be
-            rates = [held_out_rates(mode, held) for mode, (_, held) in zip(modes, parts, strict=True)]
-            loss = self._held_out_loss(rates, [held for _, held in parts])
+            loss = self._held_out_loss(modes, [held for _, held in parts])
             self._losses[rate] = loss
             n_worse += 1
             if loss < best:
@@ -231,8 +230,9 @@ class _Search:
                 break
         self._n_done = len(SCALES)
 
-    def _held_out_loss(self, rates: list[FloatArray], held: list[TrainingData]) -> float:
-        """Mean -log P of what was held out, under both labelings together."""
+    def _held_out_loss(self, modes: list[Mode], held: list[TrainingData]) -> float:
+        """Mean -log P of what each restart held out, under both labelings together."""
+        rates = self._rates(modes, held)
         n_restarts = self._settings.n_restarts
         total, weight = 0.0, 0.0
         for restart in range(n_restarts):
@@ -277,13 +277,17 @@ class _Search:
         """Mean -log P of rows by the average over restarts."""
         if not rows.n_rows:
             return np.inf
-        tasks = [partial(held_out_rates, mode, rows) for mode in self._modes]
-        rates = run_all(tasks, self._workers.pool, Reporting(None))
+        rates = self._rates(self._modes, [rows] * len(self._modes))
         chances = [
             _chance_of_labels(rate, rows.labels != bool(labelling))
             for rate, (labelling, _) in zip(rates, self._jobs, strict=True)
         ]
         return _mean_loss(np.mean(chances, axis=0), rows)
+
+    def _rates(self, modes: list[Mode], rows: list[TrainingData]) -> list[FloatArray]:
+        """lambda of rows, some for every restart."""
+        tasks = [partial(held_out_rates, mode, own) for mode, own in zip(modes, rows, strict=True)]
+        return run_all(tasks, self._workers.pool, self._reporting)
 
     def _homes_of(self, rows: TrainingData, *, is_weighted: bool = False) -> list[Home]:
         """A home for every restart; restarts of one labelling share theirs, unless each has weights of its own."""
@@ -330,7 +334,7 @@ class _Search:
         """The modes, with their likelihood of all rows."""
         homes = self._homes_of(self._data)
         tasks = [partial(_found, mode, home) for mode, home in zip(self._modes, homes, strict=True)]
-        found = run_all(tasks, self._workers.pool, Reporting(None))
+        found = run_all(tasks, self._workers.pool, self._reporting)
         n = self._settings.n_restarts
         grouped = [found[index * n : (index + 1) * n] for index in range(len(self._labelings))]
         return ModesResult(grouped, self._rate, self._losses, not self._reporting.is_stopped())
