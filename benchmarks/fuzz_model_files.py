@@ -32,7 +32,9 @@ def good_file(path):
     """Write a small model, and return its bytes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
-    model = SumStackSoftplusClassifier(n_sweeps=12, max_experts=3, n_layers=2, class_weight={0: 1.0, 1: 2.0})
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", n_sweeps=12, max_experts=3, n_layers=2, class_weight={0: 1.0, 1: 2.0}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(random_state=0).fit(X, (X[:, 0] > 0).astype(int))

@@ -54,7 +54,8 @@ def test_modes_are_draws(fitted, moons):
     draws = fitted.predict_proba_draws(X)
     assert draws.shape == (3, len(X))
     assert draws.mean(axis=0) == pytest.approx(fitted.predict_proba(X)[:, 1], abs=1e-12)
-    interval = fitted.predict_interval(X, level=0.5)
+    with pytest.warns(UserWarning, match="much narrower than the posterior"):
+        interval = fitted.predict_interval(X, level=0.5)
     assert (interval[:, 0] <= interval[:, 1]).all()
     assert fitted.inference_ == "map"
     assert len(fitted.precision_rate_) == 1
@@ -242,6 +243,15 @@ def test_chains_may_begin_at_modes(moons):
     assert first["map"].min() > first["random"].max()
     with pytest.raises(ValueError, match="start must be one of 'random', 'map'; got 'mode'"):
         model.set_params(start="mode").fit(X, y)
+
+
+def test_bootstrap_widens_the_intervals(fitted, moons):
+    """And then nobody is warned."""
+    X, y = moons
+    wide = clone(fitted).set_params(bootstrap=True).fit(X, y).predict_interval(X)
+    with pytest.warns(UserWarning, match="much narrower"):
+        narrow = fitted.predict_interval(X)
+    assert np.diff(wide).mean() > 1.5 * np.diff(narrow).mean()
 
 
 def test_auto_counts_rows_by_weight(moons):

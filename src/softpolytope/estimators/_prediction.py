@@ -1,5 +1,6 @@
 """What all classifiers predict, and what they tell of the posterior."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ class PredictionMixin:
     posterior_: Posterior
     classes_: NDArray[Any]
     inference_: str
+    bootstrap: bool
     estimate: Any  # an Estimate, once fitted
     _fits: list[Fitted]
     _first_kept: int
@@ -85,11 +87,18 @@ class PredictionMixin:
     def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
         """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
 
-        Of draws (inference="gibbs") it is the posterior interval. Modes tell only how far climbs from different starts
-        disagree, which is less than the posterior's uncertainty.
-
-        With more than two classes, of all of them: (n_samples, n_classes, 2).
+        Of draws (inference="gibbs") it is the posterior interval; of modes from many restarts with `bootstrap=True` an
+        approximation of it. Plain modes only tell how far climbs from different starts disagree, which is far less than
+        the posterior's uncertainty, and a warning says so. With more than two classes, of all of them:
+        (n_samples, n_classes, 2).
         """
+        check_is_fitted(self)
+        if self.inference_ == "map" and not self.bootstrap:
+            warnings.warn(
+                "these intervals are the spread of modes, which is much narrower than the posterior; for intervals to "
+                'trust, fit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
+                stacklevel=2,
+            )
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1; got {level!r}.")
         tail = 0.5 * (1.0 - level)

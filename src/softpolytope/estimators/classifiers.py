@@ -242,7 +242,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
     >>> from softpolytope import SumStackSoftplusClassifier
     >>> X, y = make_moons(120, noise=0.2, random_state=0)
     >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
-    >>> model.predict_interval(X[:1], level=0.9).shape
+    >>> model.predict_proba(X[:1]).shape
     (1, 2)
     """
 
