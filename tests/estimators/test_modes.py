@@ -181,6 +181,16 @@ def test_batches_go_on_after_fit(fitted, moons):
     assert np.array_equal(model.predict_proba(X), moved)
 
 
+def test_batches_begin_anew_after_chains(moons):
+    """With a warning, and with the classes there were."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SMALL, inference="gibbs", n_sweeps=4, n_chains=1).fit(X, y)
+    with pytest.warns(UserWarning, match="partial_fit begins anew"):
+        model.set_params(inference="auto").partial_fit(X, y)
+    assert model.inference_ == "map"
+    assert model.score(X, y) > 0.9
+
+
 def test_bad_batches_are_named(moons):
     """What was seen, and what to do."""
     X, y = moons

@@ -180,22 +180,14 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
         fits: list[Fitted] = getattr(self, "_fits", [])
-        if fits and any(fit.stream is None for fit in fits):
-            raise ValueError(
-                "partial_fit cannot go on with a model that was sampled or read from a file; clone it first."
-            )
+        if fits and self.inference_ == "gibbs":
+            warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=2)
+            fits, classes = [], self.classes_ if classes is None else classes
+        if any(fit.stream is None for fit in fits):
+            raise ValueError("partial_fit cannot go on with a model that was read from a file; fit it again.")
         is_first = not fits
         X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
-        if is_first:
-            if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit: all labels there will be.")
-            self.classes_ = np.unique(np.asarray(classes))
-            if len(self.classes_) < 2:
-                raise ValueError(f"classes must hold at least two labels; got {self.classes_.tolist()}.")
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(
-                f"classes were {self.classes_.tolist()} in the first call; got {np.unique(classes).tolist()}."
-            )
+        self._take_classes(classes, is_first=is_first)
         is_known = np.isin(y, self.classes_)
         if not is_known.all():
             strange = np.asarray(y)[~is_known].tolist()[0]
@@ -210,6 +202,19 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         self._first_kept = 0
         self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
         return self
+
+    def _take_classes(self, classes: ArrayLike | None, *, is_first: bool) -> None:
+        """Learn the classes in the first call of `partial_fit`, and check them in later ones."""
+        if is_first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit: all labels there will be.")
+            self.classes_ = np.unique(np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must hold at least two labels; got {self.classes_.tolist()}.")
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(
+                f"classes were {self.classes_.tolist()} in the first call; got {np.unique(classes).tolist()}."
+            )
 
     def _tasks(self, X: Any, y: Any, sample_weight: Any, *, goes_on: bool) -> list[Task]:
         """Check the data; one task for two classes, one per class for more."""
