@@ -11,6 +11,7 @@ from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 
 from softpolytope.gibbs import block, coefficients, hamiltonian, process, sweep
 from softpolytope.gibbs.names import Step
+from softpolytope.model import target
 from softpolytope.model.softplus import log_softplus
 
 N_REPLICATES = 1200
@@ -144,12 +145,12 @@ def counts_after_hamiltonian(patch):
 
 def no_jacobian(patch):
     """The Hamiltonian move forgets the Jacobian of log r."""
-    original = hamiltonian._prior.add_prior
+    original = target._prior.add_prior
 
     def wrong(coefficients, log_weights, rates, shape, weight_shape, *rest):
         return original(coefficients, log_weights, rates, shape, weight_shape - 1.0, *rest)
 
-    patch.setattr(hamiltonian, "_prior", _With(hamiltonian._prior, add_prior=wrong))
+    patch.setattr(target, "_prior", _With(target._prior, add_prior=wrong))
 
 
 def always_accept(patch):

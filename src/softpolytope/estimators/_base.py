@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -34,6 +35,13 @@ from softpolytope.optimise.run import most_climbs
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
+
+
+def _moves_modes(classifier: Any) -> bool:
+    """Whether there is a `partial_fit`: scikit-learn's way is to have none where it cannot work."""
+    if classifier.inference == "gibbs":
+        raise AttributeError('partial_fit moves modes, and inference="gibbs" has none; set inference="map".')
+    return True
 
 
 class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -137,6 +145,7 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         n_climbs = most_climbs(tasks[0].design.shape[0], settings.prior)
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
+    @available_if(_moves_modes)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def partial_fit(
         self,
         X: ArrayLike,
@@ -173,10 +182,6 @@ class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, Classifie
         True
         """
         settings = checked_settings(self)
-        if settings.inference != "map":
-            raise ValueError(
-                f'partial_fit moves modes, and inference={self.inference!r} has none; set inference="map".'
-            )
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
         fits: list[Fitted] = getattr(self, "_fits", [])
