@@ -12,7 +12,7 @@ from softpolytope.model.target import FlatTarget
 
 # What a point is worth where the likelihood cannot be computed: too low to be climbed to, but a number.
 OUT_OF_REACH = 1e300
-# Pairs of steps and slopes that L-BFGS remembers. With 20 or 40 the number of evaluations hardly fell.
+# Pairs of steps and slopes that L-BFGS remembers; SciPy's own default, no other was tried.
 MEMORY = 10
 
 

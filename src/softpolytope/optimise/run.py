@@ -327,7 +327,7 @@ class _Search:
                 len(without.log_weights),
             )
         )
-        # Idle experts cost as much as others: most of the time, without this.
+        # Idle experts cost as much as others.
         return mode if self._settings.keeps_idle else without
 
     def result(self) -> ModesResult:
