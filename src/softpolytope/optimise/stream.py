@@ -15,8 +15,8 @@ from softpolytope.model.target import FlatTarget
 from softpolytope.optimise.modes import Landscape, Mode
 from softpolytope.parallel.homes import SerialHome
 
-# Chosen by scratch trials on training rows of ijcnn1: one pass, eight pairs of steps from 0.02 to 0.1 and batches from 16
-# to 128 rows, log-loss 0.0695 to 0.0735. No committed command repeats them.
+# Chosen by scratch trials on training rows of ijcnn1: one pass, eight pairs of steps from 0.02 to 0.1 and batches from
+# 16 to 128 rows, log-loss 0.0695 to 0.0735. No committed command repeats them.
 BATCH_ROWS = 32
 LARGEST_STEP = 0.05  # in units of the columns
 SLOW_STEPS = 400  # after which the step is 0.7 of the largest
