@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import Fitted, fit_regression, take_batch
+from softpolytope.estimators._geometry import GeometryMixin
 from softpolytope.estimators._parameters import (
     Settings,
     auto_inference,
@@ -28,6 +29,7 @@ from softpolytope.estimators._parameters import (
 from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._uncertainty import UncertaintyMixin
 from softpolytope.inspection.diagnostics import in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
@@ -44,7 +46,15 @@ def _moves_modes(classifier: Any) -> bool:
     return True
 
 
-class SoftplusBase(PredictionMixin, ExportMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class SoftplusBase(
+    PredictionMixin,
+    GeometryMixin,
+    UncertaintyMixin,
+    ExportMixin,
+    CallbackSupportMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
+):
     """Fit both labelings of every class by climbs or by Gibbs sampling, predict with the modes or draws."""
 
     def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters of a class from its constructor

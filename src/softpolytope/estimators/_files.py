@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
@@ -26,6 +27,9 @@ def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
     arrays: Arrays = {}
     regressions = []
+    # All regressions have the same rows.
+    features = classifier._fits[0].features
+    arrays["features"] = np.stack([features.mean, features.variance, features.lower, features.upper])
     for number, fit in enumerate(classifier._fits):
         arrays[f"{number}.probes"] = fit.probe_chances
         for side, labelling in enumerate(fit.posterior.labelings):
@@ -81,8 +85,9 @@ def _classifier(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type
     regressions = header["regressions"]
     expected = 1 if len(values) == 2 else len(values)
     _check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
+    features = _unpack_features(arrays, n_features)
     classifier._fits = [
-        _unpack_regression(arrays, str(number), item["n_chains"], n_features) for number, item in enumerate(regressions)
+        _unpack_regression(arrays, str(number), item["n_chains"], features) for number, item in enumerate(regressions)
     ]
     classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
     _check(header["inference"] in ("gibbs", "map"), "the inference is unknown.")
@@ -107,7 +112,15 @@ def _pack_labelling(arrays: Arrays, prefix: str, labelling: LabellingPosterior) 
         arrays[f"{prefix}.{name}"] = np.asarray(getattr(labelling, name), dtype=np.float64)
 
 
-def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: int) -> Fitted:
+def _unpack_features(arrays: Arrays, n_features: int) -> FeatureSummary:
+    parts = _typed(arrays, "features", "float64", 2)
+    _check(parts.shape == (4, n_features), "the features do not match.")
+    _check(bool((parts[1] >= 0.0).all() and (parts[2] <= parts[3]).all()), "the features' ranges are impossible.")
+    return FeatureSummary(1.0, *parts)
+
+
+def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, features: FeatureSummary) -> Fitted:
+    n_features = len(features.mean)
     _check(isinstance(n_chains, list) and len(n_chains) in (1, 2), "a regression has one or two labelings.")
     _check(all(type(n) is int and n >= 1 for n in n_chains), "a labelling has at least one chain.")
     labelings = [_unpack_labelling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
@@ -115,7 +128,7 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, n_features: i
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, None, None, is_complete=True, probe_chances=probes)
+    return Fitted(posterior, None, None, None, is_complete=True, probe_chances=probes, features=features)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._chains import Chains, sample
 from softpolytope.estimators._climbs import maximise
+from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
 from softpolytope.estimators._tasks import How, Task
@@ -33,6 +34,7 @@ class Fitted:
     stream: Stream | None  # the same, ready for more rows
     is_complete: bool  # False if it was stopped before its end
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
+    features: FeatureSummary
 
 
 def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -40,7 +42,7 @@ def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | N
     # One thread for sums by BLAS too: their bits depend on the number.
     with threadpool_limits(1, user_api="blas"):
         data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
-        digest, probes = _digest(data, settings), _probes(data)
+        digest, probes, features = _digest(data, settings), _probes(data), FeatureSummary.of(data)
         data, units = standardised(data) if settings.standardize else (data, plain_units(data))
         chains = modes = stream = None
         if settings.inference == "gibbs":
@@ -53,7 +55,7 @@ def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | N
             posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
             stream = stream_of(modes, units, units.columns(float(data.row_weights.sum())))
         chances = posterior.probability_draws(probes)
-    return Fitted(posterior, chains, modes, stream, is_complete, chances)
+    return Fitted(posterior, chains, modes, stream, is_complete, chances, features)
 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -63,9 +65,10 @@ def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None)
             stream, posterior = begun(task, settings, how)
         else:
             stream, posterior = continued(earlier.stream, task, settings, how)
-    return Fitted(
-        posterior, None, None, stream, is_complete=True, probe_chances=np.zeros((len(posterior.labelings[0].draws), 0))
-    )
+        features = FeatureSummary.of(TrainingData.from_arrays(task.design, task.is_positive, task.row_weights))
+    features = features if earlier is None else earlier.features.merged(features)
+    no_probes = np.zeros((len(posterior.labelings[0].draws), 0))
+    return Fitted(posterior, None, None, stream, is_complete=True, probe_chances=no_probes, features=features)
 
 
 def _digest(data: TrainingData, settings: Settings) -> str:

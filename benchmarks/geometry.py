@@ -1,0 +1,220 @@
+"""The geometry's promises on as many random models and rows as one likes; exits with 1 if one is broken.
+
+    python benchmarks/geometry.py --cases 100000     theorems, faces and shares on random models
+    python benchmarks/geometry.py --rows 1000        counterfactuals of fitted models, dense search in two features
+
+A case is a random model (weights from 1e-6 to 1e3, 1 to 20 layers, thresholds from .01 to .99) and rows around it, half
+of them next to where an expert's vote changes.
+"""
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from softpolytope import SoftplusClassifier, StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
+from softpolytope.datasets import make_circle, make_double_moon, make_xor
+from softpolytope.geometry.bounds import needed_rate
+from softpolytope.geometry.explanation import expert_columns
+from softpolytope.geometry.faces import Box
+from softpolytope.geometry.features import Features
+from softpolytope.geometry.polytopes import LabellingPolytopes
+from softpolytope.geometry.regions import linear_predictors
+from softpolytope.model.posterior import Draws
+from softpolytope.model.softplus import poisson_rate
+
+# What rounding may do to a comparison of a sum with a bound.
+ROUNDING = 1e-12
+N_ROWS = 40
+GRID = 1500
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model of one labelling, a threshold, and rows."""
+
+    polytopes: LabellingPolytopes
+    rows: np.ndarray
+
+    @property
+    def rates(self):
+        """lambda of the rows, by the double-double arithmetic of `model.softplus`."""
+        draw = self.polytopes.draw
+        return poisson_rate(linear_predictors(draw.coefficients, self.rows), draw.expert_weights)
+
+
+def random_case(seed, n_layers=None, log_weight=None, threshold=None):
+    """A case; what is not given is random too."""
+    rng = np.random.default_rng(seed)
+    n_layers = int(rng.choice([1, 1, 2, 3, 5, 20])) if n_layers is None else n_layers
+    threshold = float(rng.uniform(0.01, 0.99)) if threshold is None else threshold
+    n_experts, n_features = int(rng.integers(1, 7)), int(rng.integers(1, 5))
+    weights = 10.0 ** (rng.uniform(-6.0, 3.0, n_experts) if log_weight is None else np.full(n_experts, log_weight))
+    coefficients = rng.normal(size=(n_experts, n_layers, 1 + n_features)) * 10.0 ** rng.uniform(-1.0, 1.0)
+    draw = Draws.from_parts([(coefficients, weights, np.ones(n_experts, dtype=bool), 0.0)])
+    names = tuple(f"x{number}" for number in range(n_features))
+    box = 3.0 * np.ones(n_features)
+    features = Features(names, np.ones(n_features), -box, box)
+    polytopes = LabellingPolytopes(1, 0, threshold, draw, features, is_one_of_two=False)
+    rows = rng.uniform(-3.0, 3.0, (N_ROWS, n_features)) * 10.0 ** rng.uniform(-1.0, 2.0, (N_ROWS, 1))
+    return Case(polytopes, np.concatenate([rows, _next_to_changes(polytopes, rows)]))
+
+
+def _next_to_changes(polytopes, rows):
+    """Points between rows on which the first expert's vote differs, halved until they are close to the change."""
+    no, yes = rows.copy(), np.roll(rows, 1, axis=0)
+    votes = polytopes.votes(rows)[0]
+    is_pair = ~votes & np.roll(votes, 1)
+    no, yes = no[is_pair], yes[is_pair]
+    for _ in range(40):
+        middle = 0.5 * (no + yes)
+        is_yes = polytopes.votes(middle)[0][:, None] if len(middle) else np.zeros((0, 1), dtype=bool)
+        no, yes = np.where(is_yes, no, middle), np.where(is_yes, middle, yes)
+    return np.concatenate([no, yes])
+
+
+def broken_theorem(case):
+    """Rows that an expert lifts over the threshold although P is not above it: theorems 2 and 5 say there are none."""
+    needed = needed_rate(case.polytopes.threshold)
+    return int(((case.polytopes.n_yes(case.rows) > 0) & (case.rates < needed * (1.0 - ROUNDING))).sum())
+
+
+def broken_polytope(case):
+    """Rows outside the bounding polytope of a model of one layer although P is not above the threshold."""
+    polytope = case.polytopes.bounding_polytope()
+    slack = ROUNDING * (1.0 + np.abs(case.rows) @ np.abs(polytope.normals.T) + np.abs(polytope.offsets))
+    is_outside = (case.rows @ polytope.normals.T > polytope.offsets + slack).any(axis=1)
+    needed = needed_rate(case.polytopes.threshold)
+    return int((is_outside & (case.rates < needed * (1.0 - ROUNDING))).sum())
+
+
+def broken_converse(case):
+    """The control: rows where nobody votes yes and P is above the threshold all the same. There are such."""
+    needed = needed_rate(case.polytopes.threshold)
+    return int(((case.polytopes.n_yes(case.rows) == 0) & (case.rates > needed)).sum())
+
+
+def broken_cap(case):
+    """Rows where nobody votes yes and P is above what K experts below the threshold can make together."""
+    most = len(case.polytopes.draw.expert_weights) * needed_rate(case.polytopes.threshold)
+    return int(((case.polytopes.n_yes(case.rows) == 0) & (case.rates > most * (1.0 + ROUNDING))).sum())
+
+
+def broken_faces(case, expert=0):
+    """Rows in a box on which an expert votes yes outside its faces."""
+    box = Box(case.polytopes.features.lower, case.polytopes.features.upper)
+    region = next(item for item in case.polytopes.regions if item.expert == expert)
+    faces = region.faces(box)
+    rows = np.clip(case.rows, box.lower, box.upper)
+    votes = case.polytopes.votes(rows)[expert]
+    if faces.is_empty:
+        return int(votes.sum())
+    return int((votes & ~(rows @ faces.normals.T > faces.offsets).all(axis=1)).sum())
+
+
+def broken_shares(case):
+    """Largest error of an explanation: contributions against lambda, relative, and shares against one."""
+    experts, totals = expert_columns(case.polytopes, case.rows)
+    n_rows = len(case.rows)
+    is_fair = case.rates > 1e-290  # below, products of rates and weights lose digits to underflow
+    rates = case.rates[is_fair]
+    added = experts["rate"].reshape(n_rows, -1).sum(axis=1)[is_fair]
+    shares = experts["share"].reshape(n_rows, -1).sum(axis=1)
+    errors = [np.abs(added / rates - 1.0), np.abs(totals["rate"][is_fair] / rates - 1.0), np.abs(shares - 1.0)]
+    return float(np.concatenate(errors).max(initial=0.0))
+
+
+def run_cases(n_cases):
+    """All promises on random models; returns how many were broken."""
+    broken = dict.fromkeys(("theorem 5", "theorem 2", "cap", "faces", "shares"), 0)
+    worst, n_control, n_faces, start = 0.0, 0, 0, time.perf_counter()
+    for seed in range(n_cases):
+        case = random_case(seed)
+        broken["theorem 5"] += broken_theorem(case)
+        if case.polytopes.n_layers == 1:
+            broken["theorem 2"] += broken_polytope(case)
+        broken["cap"] += broken_cap(case)
+        error = broken_shares(case)
+        worst = max(worst, error)
+        broken["shares"] += error > ROUNDING
+        n_control += broken_converse(case) > 0
+        if seed % 20 == 0:  # linear programmes take a thousand times as long as the rest
+            n_faces += 1
+            broken["faces"] += broken_faces(case)
+        if (seed + 1) % max(1, n_cases // 20) == 0:
+            print(f"{seed + 1} cases, {time.perf_counter() - start:.0f} s, broken: {broken}", flush=True)
+    print(
+        f"{n_cases} random models of {N_ROWS} rows and more, faces of {n_faces}: broken {broken}; largest error of an "
+        f"explanation {worst:.1e}; the control (the converse of theorem 5) was broken in {n_control} models."
+    )
+    return sum(broken.values()) + (n_control == 0)
+
+
+def fitted_models():
+    """Models to leave: name, classifier, training rows."""
+    sets = {
+        "circle": make_circle(300, random_state=0),
+        "xor": make_xor(300, random_state=0),
+        "moons": make_double_moon(400, random_state=0),
+    }
+    classifiers = {
+        "one hyperplane": SoftplusClassifier(symmetric=False, estimate="best", random_state=0),
+        "sum": SumSoftplusClassifier(random_state=0),
+        "stack": StackSoftplusClassifier(random_state=0),
+        "sum-stack": SumStackSoftplusClassifier(random_state=0),
+        "sum-stack, draws": SumStackSoftplusClassifier(inference="gibbs", n_sweeps=100, n_draws=10, random_state=0),
+    }
+    for set_name, (X, y) in sets.items():
+        for name, classifier in classifiers.items():
+            yield f"{set_name}, {name}", classifier.fit(X, y), X
+
+
+def dense_distances(model, X, rows, decided):
+    """Distance from each row to the nearest point of a fine grid that is decided otherwise."""
+    scale, width = X.std(axis=0), np.ptp(X, axis=0)
+    lower, upper = X.min(axis=0) - width, X.max(axis=0) + width
+    axes = [np.linspace(low, high, GRID) for low, high in zip(lower, upper, strict=True)]
+    grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+    labels = model.predict(grid)
+    trees = {label: cKDTree(grid[labels != label] / scale) for label in np.unique(decided) if (labels != label).any()}
+    return np.array(
+        [
+            trees[label].query(row / scale)[0] if label in trees else np.inf
+            for row, label in zip(rows, decided, strict=True)
+        ]
+    )
+
+
+def run_counterfactuals(n_rows):
+    """Counterfactuals of random rows: flipped, and none nearer on a grid; returns how many were wrong."""
+    n_wrong = 0
+    print("| model | rows | found | flipped | nearer on the grid | ms a row |\n| --- | --- | --- | --- | --- | --- |")
+    for name, model, X in fitted_models():
+        rows = np.random.default_rng(len(name)).uniform(X.min(axis=0), X.max(axis=0), (n_rows, 2))
+        start = time.perf_counter()
+        found = model.counterfactual(rows)
+        milliseconds = 1e3 * (time.perf_counter() - start) / n_rows
+        is_found = found.is_found
+        flipped = (model.predict(found.points[is_found]) != found.decided[is_found]).sum()
+        nearer = int((dense_distances(model, X, rows, found.decided) < found.distances).sum())
+        n_wrong += int(is_found.sum() - flipped) + nearer
+        print(f"| {name} | {n_rows} | {is_found.sum()} | {flipped} | {nearer} | {milliseconds:.1f} |", flush=True)
+    return n_wrong
+
+
+def main():
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=0, help="random models")
+    parser.add_argument("--rows", type=int, default=0, help="rows of each fitted model whose counterfactual is sought")
+    options = parser.parse_args()
+    n_wrong = run_cases(options.cases) if options.cases else 0
+    n_wrong += run_counterfactuals(options.rows) if options.rows else 0
+    sys.exit(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What a model remembers of the features of its training rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from softpolytope._typing import FloatArray
+from softpolytope.geometry.features import Features
+from softpolytope.model.data import TrainingData
+
+# A column of equal numbers has a spread of rounding errors, below this share of its size.
+SMALLEST_SPREAD = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSummary:
+    """Weight of the rows, and mean, mean square deviation and range of each feature."""
+
+    weight: float
+    mean: FloatArray  # (features,)
+    variance: FloatArray  # (features,)
+    lower: FloatArray  # (features,)
+    upper: FloatArray  # (features,)
+
+    @classmethod
+    def of(cls, data: TrainingData) -> "FeatureSummary":
+        """Of rows as the user gave them."""
+        design: Any = data.design
+        weight = float(data.row_weights.sum())
+        shares = data.row_weights / weight
+        mean = np.asarray(shares @ design)
+        if sparse.issparse(data.design):
+            variance = np.maximum(shares @ design.multiply(design) - mean**2, 0.0)
+            lower, upper = (np.asarray(end(axis=0).todense()).ravel() for end in (design.min, design.max))
+        else:
+            variance = shares @ (design - mean) ** 2
+            lower, upper = design.min(axis=0), design.max(axis=0)
+        scale = data.column_scale
+        parts = (mean * scale, variance * scale**2, lower * scale, upper * scale)
+        return cls(weight, *(np.asarray(part[1:]) for part in parts))
+
+    def merged(self, other: "FeatureSummary") -> "FeatureSummary":
+        """Of both lots of rows."""
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        gap = other.mean - self.mean
+        return FeatureSummary(
+            weight,
+            self.mean + share * gap,
+            (1.0 - share) * self.variance + share * other.variance + share * (1.0 - share) * gap**2,
+            np.minimum(self.lower, other.lower),
+            np.maximum(self.upper, other.upper),
+        )
+
+    def named(self, names: Any = None) -> Features:
+        """With names, by default x0, x1, ...; a feature without spread is measured in its own unit."""
+        scale = np.sqrt(self.variance)
+        has_spread = scale > SMALLEST_SPREAD * np.maximum(np.abs(self.lower), np.abs(self.upper))
+        known = [f"x{number}" for number in range(len(scale))] if names is None else [str(name) for name in names]
+        return Features(tuple(known), np.where(has_spread, scale, 1.0), self.lower, self.upper)

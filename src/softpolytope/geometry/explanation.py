@@ -1,0 +1,151 @@
+"""Why a model says what it says of a row: who voted yes, with what share, and on what each vote hangs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from softpolytope._typing import FloatArray
+from softpolytope.geometry.bounds import log_expm1, needed_rate
+from softpolytope.geometry.features import Features
+from softpolytope.geometry.polytopes import LabellingPolytopes
+from softpolytope.geometry.regions import linear_predictors, log_contributions_at
+from softpolytope.geometry.tables import Columns, as_table
+from softpolytope.model.softplus import log_activations
+
+
+def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, threshold: float) -> FloatArray:
+    """x'beta that each layer would need, the others being as they are, for its expert to just reach the threshold.
+
+    Takes and returns (experts, layers, rows). A predictor is above what is needed in all layers of an expert, where it
+    votes yes, or in none. With all predictors at zero these are the offsets of eq. 21.
+    """
+    levels = log_activations(predictors)
+    needed = np.empty_like(predictors)
+    with np.errstate(divide="ignore", over="ignore"):
+        share = needed_rate(threshold) / np.asarray(expert_weights)
+        log_share = np.broadcast_to(np.log(share)[:, None], predictors[:, 0].shape)
+        for layer in reversed(range(predictors.shape[1])):
+            logit = log_expm1(np.exp(log_share))
+            needed[:, layer] = logit - levels[:, layer]
+            log_share = logit - predictors[:, layer]
+    return needed
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Two tables as dicts of columns: one line per row and labelling, and one per row and expert.
+
+    `experts`: row, target (the class the expert speaks for), labelling, expert, weight, rate (its r q), share (of
+    lambda; the shares of a row and labelling add up to one), votes_yes, criterion (the layer on which the vote hangs:
+    the one that would change it with the smallest move), margin_sd (how far, in standard deviations along that layer's
+    normal, the row is beyond it, negative if short of it), feature (the one that moves the criterion most) and change
+    (what that feature would have to change by, in its own units and alone, to bring the criterion to its limit).
+
+    `rows`: row, target, labelling, rate (lambda), probability (by the best draw), n_yes; of draws also rate_low,
+    rate_high (central interval of lambda over draws), yes_share (of draws in which an expert votes yes).
+    """
+
+    experts: Columns
+    rows: Columns
+    threshold: float
+
+    def table(self, of: str = "experts") -> Any:
+        """A table as a pandas DataFrame, or as a NumPy structured array where pandas is not installed."""
+        return as_table({"experts": self.experts, "rows": self.rows}[of])
+
+    def in_words(self, row: int = 0, most_experts: int = 3) -> str:
+        """What matters of one row, in a few lines."""
+        lines = []
+        for place in np.flatnonzero(self.rows["row"] == row):
+            target, labelling = self.rows["target"][place], self.rows["labelling"][place]
+            lines.append(
+                f"Row {row}, class {target!r}: P = {self.rows['probability'][place]:.3g} by labelling {labelling}, "
+                f"{self.rows['n_yes'][place]} of its experts vote yes (lift P over {self.threshold:g} alone)"
+            )
+            own = (self.experts["row"] == row) & (self.experts["target"] == target)
+            own &= self.experts["labelling"] == labelling
+            order = np.flatnonzero(own)
+            order = order[np.argsort(-self.experts["share"][order], kind="stable")]
+            lines += [f"  {self._line(index)}" for index in order[:most_experts]]
+        return "\n".join(lines)
+
+    def _line(self, index: int) -> str:
+        part = {name: column[index] for name, column in self.experts.items()}
+        vote = "yes" if part["votes_yes"] else "no"
+        start = f"expert {part['expert']}: {vote}, share {100.0 * part['share']:.0f} %"
+        if not np.isfinite(part["margin_sd"]):
+            return f"{start}; no single criterion decides"
+        side = "beyond" if part["votes_yes"] else "short of"
+        return (
+            f"{start}; {abs(part['margin_sd']):.2g} standard deviations {side} criterion {part['criterion']} "
+            f"({part['feature']} {part['change']:+.3g} would bring it there)"
+        )
+
+
+def expert_columns(polytopes: LabellingPolytopes, X: Any, first_row: int = 0) -> tuple[Columns, Columns]:
+    """Lines of both tables for rows under one labelling."""
+    draw, features = polytopes.draw, polytopes.features
+    predictors = linear_predictors(draw.coefficients, X)
+    log_rates = log_contributions_at(predictors, draw.expert_weights)
+    n_experts, n_rows = log_rates.shape
+    # Shares by logarithms: they mean something where all rates underflow.
+    log_total = logsumexp(log_rates, axis=0)
+    binding = _binding(draw.coefficients, predictors, draw.expert_weights, polytopes.threshold, features)
+    votes = log_rates > np.log(needed_rate(polytopes.threshold))
+    rows = np.arange(first_row, first_row + n_rows)
+    experts: Columns = {
+        "row": np.repeat(rows, n_experts),
+        "target": _filled(polytopes.target, n_rows * n_experts),
+        "labelling": np.full(n_rows * n_experts, polytopes.labelling),
+        "expert": np.tile(np.arange(n_experts), n_rows),
+        "weight": np.tile(draw.expert_weights, n_rows),
+        "rate": np.exp(log_rates).T.reshape(-1),
+        "share": np.exp(log_rates - log_total).T.reshape(-1),
+        "votes_yes": votes.T.reshape(-1),
+        **{name: values.T.reshape(-1) for name, values in binding.items()},
+    }
+    totals: Columns = {
+        "row": rows,
+        "target": _filled(polytopes.target, n_rows),
+        "labelling": np.full(n_rows, polytopes.labelling),
+        "rate": np.exp(log_total),
+        "probability": -np.expm1(-np.exp(log_total)),
+        "n_yes": votes.sum(axis=0),
+    }
+    return experts, totals
+
+
+def _binding(
+    coefficients: FloatArray, predictors: FloatArray, expert_weights: FloatArray, threshold: float, features: Features
+) -> Columns:
+    """For every expert and row the layer on which the vote hangs, (experts, rows) each."""
+    margins = predictors - needed_predictors(predictors, expert_weights, threshold)
+    slopes = coefficients[:, :, 1:]
+    in_sd = slopes * features.scale
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        distances = margins / np.linalg.norm(in_sd, axis=2)[:, :, None]
+    # A layer that no move changes decides nothing.
+    distances = np.where(np.isnan(distances), np.inf, distances)
+    layer = np.abs(distances).argmin(axis=1)
+    lead = np.abs(in_sd).argmax(axis=2)  # (experts, layers)
+    expert = np.arange(len(coefficients))[:, None]
+    feature = lead[expert, layer]
+    margin = np.take_along_axis(margins, layer[:, None], axis=1)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        change = -margin / slopes[expert, layer, feature]
+    return {
+        "criterion": layer,
+        "margin_sd": np.take_along_axis(distances, layer[:, None], axis=1)[:, 0],
+        "feature": np.array(features.names, dtype=object)[feature],
+        "change": change,
+    }
+
+
+def _filled(value: Any, size: int) -> NDArray[Any]:
+    """A column of one value, of its own type."""
+    column = np.empty(size, dtype=object)
+    column[:] = value
+    return column

@@ -1,0 +1,58 @@
+"""What is known of the features: names, sizes, ranges; and how a half-space is said with them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softpolytope._typing import FloatArray
+from softpolytope.geometry.faces import Box
+
+# Terms of less than this share of the largest, in standard deviations, are not worth reading.
+SMALLEST_TERM = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Names, standard deviations and ranges of the training rows' features."""
+
+    names: tuple[str, ...]
+    scale: FloatArray  # (features,)
+    lower: FloatArray  # (features,)
+    upper: FloatArray  # (features,)
+
+    def box(self) -> Box:
+        """The smallest that holds all training rows."""
+        return Box(self.lower, self.upper)
+
+
+def inequality(normal: FloatArray, offset: float, features: Features, most_terms: int = 5) -> str:
+    """normal . x > offset in words: the largest term, in standard deviations, comes first and alone has no factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.geometry.features import Features, inequality
+    >>> known = Features(("income", "age"), np.array([1.0, 10.0]), np.zeros(2), np.ones(2))
+    >>> inequality(np.array([-2.0, -0.08]), -6.2, known)
+    'income + 0.04 age < 3.1'
+    """
+    sizes = np.abs(normal * features.scale)
+    order = np.argsort(-sizes, kind="stable")
+    lead = order[0]
+    if sizes[lead] == 0.0:
+        return "any x" if offset < 0.0 else "no x"
+    shown = [column for column in order if sizes[column] >= SMALLEST_TERM * sizes[lead]]
+    parts = [features.names[lead]]
+    for column in shown[1:most_terms]:
+        factor = normal[column] / normal[lead]
+        parts.append(f"{'-' if factor < 0.0 else '+'} {_factor(abs(factor))}{features.names[column]}")
+    if len(shown) > most_terms:
+        parts.append(f"+ {len(shown) - most_terms} smaller terms")
+    if not np.isfinite(offset):
+        return f"{' '.join(parts)} beyond any number"
+    return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {offset / normal[lead] + 0.0:.3g}"
+
+
+def _factor(value: float) -> str:
+    text = f"{value:.2g}"
+    return "" if text == "1" else f"{text} "

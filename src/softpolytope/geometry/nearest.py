@@ -1,0 +1,285 @@
+"""The nearest point at which a model decides otherwise.
+
+Distances are Euclidean in features divided by their standard deviations. Each row sends out rays: in directions spread
+evenly, along the normals of the experts, and towards points of other classes. Where a ray first crosses into another
+class it gives a point of the boundary; the nearest of these, in directions that differ, then slide along the boundary:
+the nearest point of the tangent plane that the bounds allow shows where to turn the ray. All rows slide at once. A
+point is returned only if the model, asked again, decides otherwise there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.geometry.decision import SMALLEST, Decision
+from softpolytope.geometry.features import Features
+from softpolytope.geometry.lattice import Lattice, nearest_on_lattice
+
+# Rays by even spread, in two dimensions and in more; points of other classes that rays aim at.
+N_RAYS_IN_PLANE, N_RAYS, N_AIMS, N_SCATTERED = 180, 64, 32, 512
+# Places looked at along each ray, closer together near the row.
+N_STEPS = 48
+# Crossings per row that slide, and how alike the directions of two of them may be (their cosine).
+N_SLIDES, MOST_ALIKE = 8, 0.95
+MOST_TURNS = 60
+SMALLEST_GAIN = 1e-10
+N_HALVINGS = 24
+# Rows whose rays are looked at together: bounds memory.
+ROWS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a changed row may look like."""
+
+    lower: FloatArray  # (rows, features)
+    upper: FloatArray  # (rows, features)
+    is_integer: BoolArray  # (features,)
+
+
+def nearest_points(
+    decision: Decision, rows: FloatArray, is_wanted: BoolArray, limits: Limits, features: Features
+) -> FloatArray:
+    """For each row the nearest point found where a wanted class (classes, rows) is predicted; NaN if there is none."""
+    aims = _scattered(features)
+    aim_codes = decision.codes(aims)
+    points = np.full(rows.shape, np.nan)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        search = _Search(
+            decision,
+            rows[part],
+            is_wanted[:, part],
+            Limits(limits.lower[part], limits.upper[part], limits.is_integer),
+            features.scale,
+        )
+        points[part] = search.nearest(aims, aim_codes)
+    return points
+
+
+def _scattered(features: Features) -> FloatArray:
+    """Points spread evenly over the range of the training rows."""
+    shares = qmc.Halton(len(features.names), scramble=False).random(N_SCATTERED)
+    return np.ascontiguousarray(features.lower + shares * (features.upper - features.lower))
+
+
+class _Search:
+    """Some rows and their rays; positions are steps from the row, in standard deviations."""
+
+    def __init__(
+        self, decision: Decision, rows: FloatArray, is_wanted: BoolArray, limits: Limits, scale: FloatArray
+    ) -> None:
+        self._decision, self._rows, self._is_wanted, self._scale = decision, rows, is_wanted, scale
+        self._lower, self._upper = (limits.lower - rows) / scale, (limits.upper - rows) / scale
+        self._limits = limits
+
+    def nearest(self, aims: FloatArray, aim_codes: NDArray[np.intp]) -> FloatArray:
+        """The nearest point found for each row, in the user's units."""
+        hyperplane = self._decision.hyperplane()
+        if hyperplane is not None and not self._limits.is_integer.any():
+            return self._across(*hyperplane)
+        row_of, steps = self._crossings(self._directions(aims, aim_codes))
+        row_of, steps = self._apart(row_of, steps)
+        steps = self._turned(row_of, steps)
+        if self._limits.is_integer.any():
+            return np.stack([self._on_lattice(row, steps[row_of == row], aims) for row in range(len(self._rows))])
+        points = np.full(self._rows.shape, np.nan)
+        order = np.argsort(np.linalg.norm(steps, axis=1), kind="stable")
+        # Farther ones first, so that the nearest is what stays.
+        for place in order[::-1]:
+            points[row_of[place]] = self._rows[row_of[place]] + steps[place] * self._scale
+        return points
+
+    def _across(self, normal: FloatArray, offset: float) -> FloatArray:
+        """The nearest points beyond the one hyperplane that decides."""
+        side = np.where(self._is_wanted[1], 1.0, -1.0)
+        normals = side[:, None] * normal * self._scale
+        steps = shortest_steps(normals, side * (offset - self._rows @ normal), self._lower, self._upper)
+        rows, is_beyond = np.arange(len(steps)), np.zeros(len(steps), dtype=bool)
+        # On the plane itself rounding decides: a hair beyond it, or two.
+        for hair in 2.0 ** np.arange(-52.0, -20.0):
+            is_beyond = self._gap(rows, steps) > 0.0
+            longer = np.clip(steps * (1.0 + hair), self._lower, self._upper)
+            steps = np.where(is_beyond[:, None], steps, longer)
+        return np.where(is_beyond[:, None], self._places(rows, steps), np.nan)
+
+    def _on_lattice(self, row: int, steps: FloatArray, aims: FloatArray) -> FloatArray:
+        """The nearest point of one row whose whole features stay whole."""
+        whole = np.flatnonzero(self._limits.is_integer)
+        lower, upper = self._limits.lower[row], self._limits.upper[row]
+
+        def solve(bases: FloatArray) -> FloatArray:
+            parts = range(0, len(bases), ROWS_AT_ONCE)
+            return np.concatenate([self._with_whole(bases[a : a + ROWS_AT_ONCE], row, aims) for a in parts])
+
+        return nearest_on_lattice(Lattice(self._rows[row], whole, self._scale, lower, upper), steps, solve)
+
+    def _with_whole(self, bases: FloatArray, row: int, aims: FloatArray) -> FloatArray:
+        """The nearest point to each base that moves no whole feature; the base itself if it is a wanted one."""
+        is_wanted = np.repeat(self._is_wanted[:, [row]], len(bases), axis=1)
+        points = np.where((self._decision.gap(bases, is_wanted) > 0.0)[:, None], bases, np.nan)
+        is_integer = self._limits.is_integer
+        open_ = np.flatnonzero(np.isnan(points[:, 0]))
+        if len(open_) and not is_integer.all():
+            own = bases[open_]
+            lower = np.where(is_integer, own, self._limits.lower[row])
+            upper = np.where(is_integer, own, self._limits.upper[row])
+            limits = Limits(lower, upper, np.zeros_like(is_integer))
+            search = _Search(self._decision, own, is_wanted[:, open_], limits, self._scale)
+            points[open_] = search.nearest(aims, self._decision.codes(aims))
+        return points
+
+    def _gap(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
+        """By how much wanted classes are ahead at steps from rows."""
+        return self._decision.gap(self._places(row_of, steps), self._is_wanted[:, row_of])
+
+    def _places(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(self._rows[row_of] + steps * self._scale)
+
+    # Rays.
+
+    def _directions(self, aims: FloatArray, aim_codes: NDArray[np.intp]) -> list[FloatArray]:
+        """Directions of the rays of each row, of unit length, what may not move left out."""
+        common = np.concatenate([_even_directions(self._rows.shape[1]), self._normals()])
+        found = []
+        for number, row in enumerate(self._rows):
+            towards = (aims[self._is_wanted[aim_codes, number]] - row) / self._scale
+            nearest = np.argsort(np.linalg.norm(towards, axis=1), kind="stable")[:N_AIMS]
+            rays = np.concatenate([common, towards[nearest]])
+            can_move = np.where(rays > 0.0, self._upper[number] > 0.0, self._lower[number] < 0.0)
+            rays = np.where(can_move, rays, 0.0)
+            length = np.linalg.norm(rays, axis=1, keepdims=True)
+            found.append((rays / np.where(length > 0.0, length, 1.0))[length[:, 0] > 0.0])
+        return found
+
+    def _normals(self) -> FloatArray:
+        """Normals of the best experts' upper layers, both ways."""
+        normals = [np.zeros((0, self._rows.shape[1]))]
+        for regression in self._decision.posterior.regressions:
+            for labelling in regression.labelings:
+                sums = np.cumsum(labelling.best.coefficients[:, ::-1, 1:], axis=1)
+                normals.append(sums.reshape(-1, sums.shape[2]) * self._scale)
+        both = np.concatenate(normals)
+        return np.concatenate([both, -both])
+
+    def _crossings(self, directions: list[FloatArray]) -> tuple[NDArray[np.intp], FloatArray]:
+        """Where rays first cross into a wanted class: rows, and steps just beyond the crossing."""
+        row_of = np.repeat(np.arange(len(directions)), [len(rays) for rays in directions])
+        rays = np.concatenate(directions)
+        if not len(rays):
+            return row_of, rays
+        ends = self._exits(row_of, rays)
+        is_open, before, beyond = np.ones(len(rays), dtype=bool), np.zeros(len(rays)), np.full(len(rays), np.inf)
+        for step in range(1, N_STEPS + 1):
+            place = ends * (step / N_STEPS) ** 2
+            asked = np.flatnonzero(is_open)
+            is_beyond = self._gap(row_of[asked], rays[asked] * place[asked, None]) > 0.0
+            beyond[asked[is_beyond]] = place[asked[is_beyond]]
+            is_open[asked[is_beyond]] = False
+            before[is_open] = place[is_open]
+        is_found = np.isfinite(beyond)
+        row_of, rays = row_of[is_found], rays[is_found]
+        return row_of, rays * self._halved(row_of, rays, before[is_found], beyond[is_found])[:, None]
+
+    def _exits(self, row_of: NDArray[np.intp], rays: FloatArray) -> FloatArray:
+        """How far rays go before they leave the bounds."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.where(rays > 0.0, self._upper[row_of], self._lower[row_of]) / rays
+        return np.asarray(np.where(rays == 0.0, np.inf, ends).min(axis=1))
+
+    def _halved(self, row_of: NDArray[np.intp], rays: FloatArray, before: FloatArray, beyond: FloatArray) -> FloatArray:
+        """How far along rays the class changes: the end of each bracket that is beyond, once it is small."""
+        for _ in range(N_HALVINGS):
+            middle = 0.5 * (before + beyond)
+            is_beyond = self._gap(row_of, rays * middle[:, None]) > 0.0
+            beyond, before = np.where(is_beyond, middle, beyond), np.where(is_beyond, before, middle)
+        return beyond
+
+    # Sliding.
+
+    def _apart(self, row_of: NDArray[np.intp], steps: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+        """The nearest crossings of each row in directions that differ."""
+        length = np.linalg.norm(steps, axis=1)
+        kept: list[int] = []
+        for row in np.unique(row_of):
+            own = np.flatnonzero(row_of == row)
+            own = own[np.argsort(length[own], kind="stable")]
+            units = steps[own] / length[own, None]
+            is_left = np.ones(len(own), dtype=bool)
+            for _ in range(N_SLIDES):
+                if not is_left.any():
+                    break
+                first = int(np.argmax(is_left))
+                kept.append(int(own[first]))
+                is_left &= units @ units[first] < MOST_ALIKE
+        return row_of[kept], steps[kept]
+
+    def _turned(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
+        """Slide steps along the boundary until none gets shorter."""
+        steps = steps.copy()
+        share = np.ones(len(steps))  # of the way to the tangent plane's nearest point; less after a failure
+        moving = np.arange(len(steps))
+        for _ in range(MOST_TURNS):
+            if not len(moving):
+                break
+            rows, old = row_of[moving], steps[moving]
+            aim = self._nearest_on_tangent(rows, old)
+            new = old + share[moving, None] * (aim - old)
+            new, is_crossing = self._brought_back(rows, new)
+            gain = 1.0 - np.linalg.norm(new, axis=1) / np.linalg.norm(old, axis=1)
+            is_nearer = is_crossing & (gain > 0.0)
+            steps[moving[is_nearer]] = new[is_nearer]
+            share[moving] = np.where(is_nearer, np.minimum(1.0, 2.0 * share[moving]), 0.25 * share[moving])
+            is_done = (is_nearer & (gain < SMALLEST_GAIN)) | (share[moving] < 1e-4)
+            moving = moving[~is_done]
+        return steps
+
+    def _nearest_on_tangent(self, rows: NDArray[np.intp], steps: FloatArray) -> FloatArray:
+        """The shortest steps within bounds to the other side of the tangent planes at points of the boundary."""
+        places = self._places(rows, steps)
+        normals = self._decision.gap_slopes(places, self._is_wanted[:, rows]) * self._scale
+        return shortest_steps(normals, (normals * steps).sum(axis=1), self._lower[rows], self._upper[rows])
+
+    def _brought_back(self, rows: NDArray[np.intp], steps: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Steps shortened or stretched until they end just beyond the boundary, and whether they do."""
+        beyond = np.where(self._gap(rows, steps) > 0.0, 1.0, 1.5)
+        beyond = np.minimum(beyond, self._exits(rows, steps))
+        is_crossing = self._gap(rows, steps * beyond[:, None]) > 0.0
+        length = self._halved(rows, steps, np.zeros(len(steps)), np.where(is_crossing, beyond, 0.0))
+        return steps * length[:, None], is_crossing & (length > 0.0)
+
+
+def shortest_steps(normals: FloatArray, needed: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The shortest steps, lower <= step <= upper, with normal . step >= needed, one per row.
+
+    Without bounds that is a multiple of the normal in closed form. With them it is a multiple clipped to the bounds,
+    and halving finds which; where none is enough, as far as the bounds go.
+    """
+    square = np.maximum((normals**2).sum(axis=1), SMALLEST)
+    multiple = needed / square
+    steps = multiple[:, None] * normals
+    is_clipped = ((steps < lower) | (steps > upper)).any(axis=1)
+    low, high = multiple, multiple.copy()
+    for _ in range(80):
+        reached = (normals * np.clip(high[:, None] * normals, lower, upper)).sum(axis=1)
+        high = np.where(reached < needed, 2.0 * high, high)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        reached = (normals * np.clip(middle[:, None] * normals, lower, upper)).sum(axis=1)
+        low, high = np.where(reached < needed, middle, low), np.where(reached < needed, high, middle)
+    return np.asarray(np.where(is_clipped[:, None], np.clip(high[:, None] * normals, lower, upper), steps))
+
+
+def _even_directions(n_features: int) -> FloatArray:
+    """Directions spread over the sphere, both ways along each axis among them."""
+    axes = np.concatenate([np.eye(n_features), -np.eye(n_features)])
+    if n_features == 1:
+        return axes
+    if n_features == 2:
+        angles = 2.0 * np.pi * np.arange(N_RAYS_IN_PLANE) / N_RAYS_IN_PLANE
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+    # Always the same ones: equal rows get equal answers.
+    return np.concatenate([axes, np.random.default_rng(0).standard_normal((N_RAYS, n_features))])
