@@ -10,7 +10,8 @@ of them next to where an expert's vote changes.
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -39,7 +40,12 @@ class Case:
     polytopes: LabellingPolytopes
     rows: np.ndarray
 
-    @property
+    @cached_property
+    def n_yes(self):
+        """Experts that vote yes at the rows."""
+        return self.polytopes.n_yes(self.rows)
+
+    @cached_property
     def rates(self):
         """lambda of the rows, by the double-double arithmetic of `model.softplus`."""
         draw = self.polytopes.draw
@@ -65,13 +71,16 @@ def random_case(seed, n_layers=None, log_weight=None, threshold=None):
 
 def _next_to_changes(polytopes, rows):
     """Points between rows on which the first expert's vote differs, halved until they are close to the change."""
-    no, yes = rows.copy(), np.roll(rows, 1, axis=0)
-    votes = polytopes.votes(rows)[0]
+    draw = polytopes.draw
+    first = replace(
+        polytopes, draw=Draws.from_parts([(draw.coefficients[:1], draw.expert_weights[:1], draw.is_active[:1], 0.0)])
+    )
+    votes = first.votes(rows)[0]
     is_pair = ~votes & np.roll(votes, 1)
-    no, yes = no[is_pair], yes[is_pair]
-    for _ in range(40):
+    no, yes = rows[is_pair], np.roll(rows, 1, axis=0)[is_pair]
+    for _ in range(30 if len(no) else 0):
         middle = 0.5 * (no + yes)
-        is_yes = polytopes.votes(middle)[0][:, None] if len(middle) else np.zeros((0, 1), dtype=bool)
+        is_yes = first.votes(middle)[0][:, None]
         no, yes = np.where(is_yes, no, middle), np.where(is_yes, middle, yes)
     return np.concatenate([no, yes])
 
@@ -79,7 +88,7 @@ def _next_to_changes(polytopes, rows):
 def broken_theorem(case):
     """Rows that an expert lifts over the threshold although P is not above it: theorems 2 and 5 say there are none."""
     needed = needed_rate(case.polytopes.threshold)
-    return int(((case.polytopes.n_yes(case.rows) > 0) & (case.rates < needed * (1.0 - ROUNDING))).sum())
+    return int(((case.n_yes > 0) & (case.rates < needed * (1.0 - ROUNDING))).sum())
 
 
 def broken_polytope(case):
@@ -94,13 +103,13 @@ def broken_polytope(case):
 def broken_converse(case):
     """The control: rows where nobody votes yes and P is above the threshold all the same. There are such."""
     needed = needed_rate(case.polytopes.threshold)
-    return int(((case.polytopes.n_yes(case.rows) == 0) & (case.rates > needed)).sum())
+    return int(((case.n_yes == 0) & (case.rates > needed)).sum())
 
 
 def broken_cap(case):
     """Rows where nobody votes yes and P is above what K experts below the threshold can make together."""
     most = len(case.polytopes.draw.expert_weights) * needed_rate(case.polytopes.threshold)
-    return int(((case.polytopes.n_yes(case.rows) == 0) & (case.rates > most * (1.0 + ROUNDING))).sum())
+    return int(((case.n_yes == 0) & (case.rates > most * (1.0 + ROUNDING))).sum())
 
 
 def broken_faces(case, expert=0):

@@ -58,8 +58,8 @@ def test_modes_are_draws(fitted, moons):
         interval = fitted.predict_interval(X, level=0.5)
     assert (interval[:, 0] <= interval[:, 1]).all()
     assert fitted.inference_ == "map"
-    assert len(fitted.precision_rate_) == 1
-    assert fitted.precision_rate_[0] > 0.0
+    assert len(fitted.precision_rates_) == 1
+    assert (fitted.precision_rates_[0] > 0.0).all()
     for call in (fitted.diagnostics, fitted.to_datatree):
         with pytest.raises(ValueError, match='fit with inference="gibbs"'):
             call()
@@ -118,10 +118,10 @@ def test_warm_start_climbs_on(moons):
     """On other rows too, from where it was."""
     X, y = moons
     model = SumStackSoftplusClassifier(**SMALL, warm_start=True).fit(X, y)
-    rate = model.precision_rate_
+    rates = model.precision_rates_[0]
     before = model.predict_proba(X)
     model.fit(X[:150], y[:150])
-    assert model.precision_rate_ == rate
+    assert np.array_equal(model.precision_rates_[0], rates)
     assert not np.array_equal(model.predict_proba(X), before)
     assert abs(model.predict_proba(X) - before).mean() < 0.1
     with pytest.raises(ValueError, match="another number of restarts"):

@@ -26,7 +26,7 @@ def ring(n_rows=160, seed=0):
 
 def assert_same(first, second):
     """Two results are equal bit by bit."""
-    assert first.precision_rate == second.precision_rate
+    assert np.array_equal(first.precision_rates, second.precision_rates)
     assert first.held_out_loss == second.held_out_loss
     for one, other in zip(chain(*first.modes), chain(*second.modes), strict=True):
         assert np.array_equal(one.mode.position(), other.mode.position())
@@ -87,14 +87,14 @@ def test_the_scale_follows_the_data(rng):
     design, labels = ring(300)
     sharp = find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1))
     noise = find_modes(TrainingData.from_arrays(design, rng.random(len(labels)) < 0.5), SETTINGS, 0, (0, 1))
-    assert sharp.precision_rate > noise.precision_rate
-    assert noise.held_out_loss[noise.precision_rate] < 0.72 < max(noise.held_out_loss.values())
+    assert sharp.precision_rates.min() > noise.precision_rates.max()
+    assert min(noise.held_out_loss.values()) < 0.72 < max(noise.held_out_loss.values())
     for result in (sharp, noise):
-        assert min(result.held_out_loss.values()) == result.held_out_loss[result.precision_rate]
+        assert set(result.precision_rates) <= set(result.held_out_loss)
     given = find_modes(
         TrainingData.from_arrays(design, labels), ModeSettings(6, 2, Prior(precision_rate=2.0), 2), 0, (0,)
     )
-    assert given.precision_rate == 2.0
+    assert given.precision_rates.tolist() == [2.0, 2.0]
     assert given.held_out_loss == {}
 
 
@@ -119,7 +119,7 @@ def test_modes_climb_on():
     data = TrainingData.from_arrays(design, labels)
     first = find_modes(data, SETTINGS, 0, (0, 1))
     again = find_modes(data, SETTINGS, 0, (0, 1), start=first)
-    assert again.precision_rate == first.precision_rate
+    assert np.array_equal(again.precision_rates, first.precision_rates)
     for one, other in zip(first.modes[0], again.modes[0], strict=True):
         assert other.log_likelihood >= one.log_likelihood - 0.5
         assert not np.array_equal(one.mode.position(), other.mode.position())

@@ -38,11 +38,16 @@ def maximise(
 def posterior_of(result: ModesResult, units: Units, settings: Settings) -> RegressionPosterior:
     """Every mode a draw, and a chain of its own."""
     mass = settings.prior.mass_shape / settings.prior.mass_rate
-    return RegressionPosterior(tuple(_labelling_posterior(modes, units, mass) for modes in result.modes))
+    return RegressionPosterior(
+        tuple(_labelling_posterior(modes, result.is_of_best_rate(), units, mass) for modes in result.modes)
+    )
 
 
-def _labelling_posterior(modes: list[FoundMode], units: Units, mass: float) -> LabellingPosterior:
-    best = max(modes, key=lambda found: found.log_likelihood)
+def _labelling_posterior(
+    modes: list[FoundMode], may_be_best: BoolArray, units: Units, mass: float
+) -> LabellingPosterior:
+    # Between modes of different rates the likelihood of the training rows would always choose the loosest.
+    best = max((modes[number] for number in np.flatnonzero(may_be_best)), key=lambda found: found.log_likelihood)
     values = np.array([[found.log_likelihood] for found in modes])
     n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
     return LabellingPosterior(

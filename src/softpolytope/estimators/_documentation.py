@@ -57,8 +57,8 @@ inference : {"auto", "gibbs", "map"}
         All kept draws, or modes.
     inference_ : {"gibbs", "map"}
         How it was fitted.
-    precision_rate_ : list
-        "map": the precision rate chosen, one per regression.
+    precision_rates_ : list
+        "map": the precision rates that the restarts chose, (n_restarts,) per regression.
     n_experts_ : int
         Experts with counts in the best draws, labelings added.
     expert_weights_, coefficients_ : list of ndarray

@@ -126,10 +126,10 @@ class PredictionMixin:
         return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
 
     @property
-    def precision_rate_(self) -> list[float | None]:
-        """The prior's precision rate under which the modes were found, one per regression; None of chains."""
+    def precision_rates_(self) -> list[FloatArray | None]:
+        """The prior's precision rates under which the modes were found, (restarts,) per regression; None of chains."""
         check_is_fitted(self)
-        return [None if fit.stream is None else fit.stream.precision_rate for fit in self._fits]
+        return [None if fit.stream is None else fit.stream.precision_rates for fit in self._fits]
 
     @property
     def n_experts_(self) -> int:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.random import SeedSequence
 
+from softpolytope._typing import FloatArray
 from softpolytope.estimators._climbs import posterior_of
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import How, Task
@@ -27,7 +28,7 @@ class Stream:
     """Where a regression is in the rows that come in batches."""
 
     followers: list[list[Follower]]  # by labelling and restart; coefficients in the user's units
-    precision_rate: float
+    precision_rates: FloatArray  # (restarts,)
     columns: Columns  # of all rows seen
 
     def of_units(self, units: Units, *, back: bool = False) -> None:
@@ -63,25 +64,25 @@ def stream_of(result: ModesResult, units: Units, columns: Columns) -> Stream:
         [Follower(Mode(units.of_user(found.whole.coefficients), found.whole.log_weights)) for found in modes]
         for modes in result.modes
     ]
-    return Stream(followers, result.precision_rate, columns)
+    return Stream(followers, result.precision_rates, columns)
 
 
 def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take another batch; returns the stream after it and what it knows."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
     # A copy, so that a batch that fails leaves nothing half done.
-    after = Stream(deepcopy(stream.followers), stream.precision_rate, stream.columns.updated(data))
+    after = Stream(deepcopy(stream.followers), stream.precision_rates, stream.columns.updated(data))
     # The spread of the columns is known better with every batch; coefficients are expressed in today's units.
     units = _units(after.columns, settings)
     landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
     after.of_units(units)
     rows = units.applied(data)
     sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
-    rate, n_before = stream.precision_rate, stream.columns.weight
+    n_before = stream.columns.weight
     tasks = [
-        partial(follow, follower, side, landscape, rate, n_before)
+        partial(follow, follower, side, landscape, float(rate), n_before)
         for side, followers in zip(sides, after.followers, strict=True)
-        for follower in followers
+        for follower, rate in zip(followers, after.precision_rates, strict=True)
     ]
     with ThreadPoolExecutor(how.n_threads) as pool:
         run_all(tasks, pool, Reporting(None))
@@ -89,7 +90,7 @@ def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple
         [_found(follower.mode, side) for follower in followers]
         for side, followers in zip(sides, after.followers, strict=True)
     ]
-    posterior = posterior_of(ModesResult(found, rate, {}, is_complete=True), units, settings)
+    posterior = posterior_of(ModesResult(found, after.precision_rates, {}, is_complete=True), units, settings)
     after.of_units(units, back=True)
     return after, posterior
 

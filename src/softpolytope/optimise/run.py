@@ -1,10 +1,10 @@
 """Modes of both labelings from several starts, with the prior's scale chosen by what was held out.
 
-A loose prior lets a model of many experts follow noise, a tight one keeps it from bending at all, and the right one
-differs between data sets by orders of magnitude. So every restart first leaves out a fold of the rows, its own, and
-climbs under one precision rate after the other, from loose to tight, each time from where it was. Rates are compared
-by the likelihood of what was left out, both labelings combined as in prediction. Then all restarts climb on, with all
-rows, under the best rate.
+Every restart first leaves out a fold of the rows, its own, and climbs under one precision rate after the other, from
+loose to tight, each time from where it was. Rates are compared by the likelihood of what was left out, both labelings
+combined as in prediction (`scale.py`). Then all restarts climb on, with all rows, under the best rate. With few rows
+they do not, and each has a rate it chose itself: modes that have seen different rows disagree where the rows leave
+doubt, and their average predicts better than that of modes which have all seen the same.
 
 With more rows than `MOST_ROWS_FOR_SCALE` the first part has a random sample of them; the climbs that follow have
 samples four times as large each, until all rows are in, or until rows not yet seen are predicted no better than before.
@@ -26,7 +26,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
@@ -34,16 +34,13 @@ from softpolytope.model.prior import Prior
 from softpolytope.optimise.climb import Effort
 from softpolytope.optimise.folds import dealt_folds
 from softpolytope.optimise.modes import Landscape, Mode, column_units, held_out_rates, pruned
+from softpolytope.optimise.scale import SCALES, Tried, is_settled, log_chances, own_choices
 from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
-# Precision rates per unit of precision shape, from loose to tight.
-SCALES = (300.0, 30.0, 3.0, 0.3, 0.03, 0.003)
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
 DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
-# Rates in a row that must be worse than the best before tighter ones are left untried.
-PATIENCE = 2
 FEWEST_FOLDS = 5
 MOST_ROWS_FOR_SCALE = 20_000
 GROWTH = 4
@@ -56,10 +53,10 @@ NEXT = Effort(60, 1e-7)
 LAST = Effort(60, 1e-15)
 ALONE = Effort(300, 1e-15)  # under a given precision rate there is no other
 
-# A chance of zero for what then happens would outweigh all other rows.
-SMALLEST_CHANCE = 1e-6
+# Rows, counted by their weights, from which on all restarts have the same rate and in the end the same rows.
+FEWEST_ROWS_TO_SHARE = 150
 
-_START, _FOLDS, _SAMPLE, _WEIGHTS = range(4)
+_START, _FOLDS, _SAMPLE, _WEIGHTS, _CHOICE = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +86,17 @@ class ModesResult:
     """Modes by labelling and restart."""
 
     modes: list[list[FoundMode]]
-    precision_rate: float
+    precision_rates: FloatArray  # (restarts,)
     held_out_loss: dict[float, float]  # mean -log P of held-out rows by precision rate; empty if it was given
     is_complete: bool  # False if it was stopped early
+
+    def is_of_best_rate(self) -> BoolArray:
+        """Whether each restart has the rate that was best for all held-out rows; if none has, all may stand for it."""
+        if not self.held_out_loss:
+            return np.ones(len(self.precision_rates), dtype=bool)
+        best = min(self.held_out_loss, key=self.held_out_loss.__getitem__)
+        is_best = np.asarray(self.precision_rates == best)
+        return is_best if is_best.any() else ~is_best
 
 
 def find_modes(
@@ -169,7 +174,7 @@ class _Search:
         self._landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weights, column_units(data))
         self._order = self._generator(_SAMPLE).permutation(data.n_rows)
         rate = settings.prior.precision_rate
-        self._rate = 1.0 if rate == "learned" else float(rate)
+        self._precision_rates = np.full(settings.n_restarts, 1.0 if rate == "learned" else float(rate))
         self._losses: dict[float, float] = {}
         self._jobs = [(labelling, restart) for labelling in labelings for restart in range(settings.n_restarts)]
         self._modes = [
@@ -178,6 +183,7 @@ class _Search:
         ]
         self._samples = _sample_sizes(data.n_rows)
         self._n_done = 0
+        self._is_taken_up = False  # whether modes of an earlier search go on
         self._n_in_all = most_climbs(data.n_rows, settings.prior)
 
     def _generator(self, step: int, labelling: int = 0, restart: int = 0) -> np.random.Generator:
@@ -202,56 +208,55 @@ class _Search:
                 "(warm_start=False)."
             )
         self._modes = modes
-        self._rate, self._losses = earlier.precision_rate, dict(earlier.held_out_loss)
+        self._precision_rates, self._losses = earlier.precision_rates, dict(earlier.held_out_loss)
         self._samples = self._samples[-1:]
+        self._is_taken_up = True
 
     # The scale.
 
     def choose_scale(self) -> None:
-        """Climb under one precision rate after the other; keep the modes of the best."""
+        """Climb under one precision rate after the other; every restart keeps the modes of the rate it finds best."""
         sample = self._sample(self._samples[0])
         folds = dealt_folds(sample, max(self._settings.n_restarts, FEWEST_FOLDS), self._generator(_FOLDS))
         parts = [_parts(sample, folds, labelling, restart) for labelling, restart in self._jobs]
         homes = [self._workers.home(fitted, len(self._jobs)) for fitted, _ in parts]
-        modes, best = self._modes, np.inf
-        n_worse = 0
+        held = [own for _, own in parts]
+        weights = np.concatenate([own.row_weights for own in held[: self._settings.n_restarts]])
+        tried: list[Tried] = []
+        modes = self._modes
         for number, scale in enumerate(SCALES):
             rate = scale * self._settings.prior.precision_shape
             self._n_done = number
-            modes = self._climb_all(modes, homes, rate, FIRST if number == 0 else NEXT)
-            if self._reporting.is_stopped() and self._losses:
-                return  # these modes may be anywhere; the best so far are where they should be
-            loss = self._held_out_loss(modes, [held for _, held in parts])
-            self._losses[rate] = loss
-            n_worse += 1
-            if loss < best:
-                self._rate, self._modes, best, n_worse = rate, modes, loss, 0
-            if n_worse == PATIENCE or self._reporting.is_stopped():
+            modes = self._climb_all(modes, homes, [rate] * len(modes), FIRST if number == 0 else NEXT)
+            if self._reporting.is_stopped() and tried:
+                break  # these modes may be anywhere; those of earlier rates are where they should be
+            tried.append(Tried(rate, modes, self._held_out_log_chances(modes, held)))
+            if is_settled(tried, weights) or self._reporting.is_stopped():
                 break
+        self._losses = {item.rate: item.loss(weights) for item in tried}
+        choice = np.full(self._settings.n_restarts, np.argmin(list(self._losses.values())))
+        if self._has_few_rows():
+            choice = own_choices(tried, weights, self._settings.n_restarts, self._generator(_CHOICE))
+        self._precision_rates = np.array([tried[number].rate for number in choice])
+        self._modes = [tried[choice[restart]].modes[index] for index, (_, restart) in enumerate(self._jobs)]
         self._n_done = len(SCALES)
 
-    def _held_out_loss(self, modes: list[Mode], held: list[TrainingData]) -> float:
-        """Mean -log P of what each restart held out, under both labelings together."""
+    def _held_out_log_chances(self, modes: list[Mode], held: list[TrainingData]) -> FloatArray:
+        """Log P of what each restart held out, under both labelings together, restart after restart."""
         rates = self._rates(modes, held)
         n_restarts = self._settings.n_restarts
-        total, weight = 0.0, 0.0
+        found = []
         for restart in range(n_restarts):
-            rows = held[restart]
-            if not rows.n_rows:  # of a handful of rows, some folds have none
-                continue
-            chances = [
-                _chance_of_labels(rates[index * n_restarts + restart], rows.labels != bool(labelling))
-                for index, labelling in enumerate(self._labelings)
-            ]
-            own = float(rows.row_weights.sum())
-            total += own * _mean_loss(np.mean(chances, axis=0), rows)
-            weight += own
-        return total / weight if weight else 0.0
+            own = [[rates[index * n_restarts + restart]] for index in range(len(self._labelings))]
+            found.append(log_chances(own, self._labelings, held[restart]))
+        return np.concatenate(found)
 
     # All rows.
 
     def climb_with_all(self) -> None:
         """Climb on with samples that grow, at last with all rows, or until more rows help no more."""
+        if self._ends_with_folds():
+            return
         # With a scale chosen, the restarts have seen the first sample already.
         samples = self._samples[1:] if self._losses and len(self._samples) > 1 else self._samples
         for n_rows in samples:
@@ -261,7 +266,8 @@ class _Search:
             unseen = self._unseen(n_rows)
             before = self._ensemble_loss(unseen)
             homes = self._homes_of(self._sample(n_rows), is_weighted=self._settings.bootstrap)
-            self._modes = self._climb_all(self._modes, homes, self._rate, ALONE if is_from_start else LAST)
+            rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
+            self._modes = self._climb_all(self._modes, homes, rates, ALONE if is_from_start else LAST)
             self._n_done += 1
             if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - SMALLEST_GAIN) * before:
                 return
@@ -278,11 +284,17 @@ class _Search:
         if not rows.n_rows:
             return np.inf
         rates = self._rates(self._modes, [rows] * len(self._modes))
-        chances = [
-            _chance_of_labels(rate, rows.labels != bool(labelling))
-            for rate, (labelling, _) in zip(rates, self._jobs, strict=True)
-        ]
-        return _mean_loss(np.mean(chances, axis=0), rows)
+        n = self._settings.n_restarts
+        grouped = [rates[index * n : (index + 1) * n] for index in range(len(self._labelings))]
+        return -float(rows.row_weights @ log_chances(grouped, self._labelings, rows) / rows.row_weights.sum())
+
+    def _has_few_rows(self) -> bool:
+        return float(self._data.row_weights.sum()) < FEWEST_ROWS_TO_SHARE
+
+    def _ends_with_folds(self) -> bool:
+        """Whether the modes that have each left out a fold are the last ones."""
+        goes_on = self._is_taken_up or self._settings.bootstrap
+        return self._has_few_rows() and bool(self._losses) and not goes_on
 
     def _rates(self, modes: list[Mode], rows: list[TrainingData]) -> list[FloatArray]:
         """lambda of rows, some for every restart."""
@@ -306,9 +318,12 @@ class _Search:
         drawn = self._generator(_WEIGHTS, restart=restart).gamma(rows.row_weights)
         return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))
 
-    def _climb_all(self, modes: Sequence[Mode], homes: Sequence[Home], rate: float, effort: Effort) -> list[Mode]:
+    def _climb_all(
+        self, modes: Sequence[Mode], homes: Sequence[Home], rates: Sequence[float], effort: Effort
+    ) -> list[Mode]:
         tasks: list[Callable[[], Mode]] = [
-            partial(self._climb_one, index, modes[index], homes[index], rate, effort) for index in range(len(modes))
+            partial(self._climb_one, index, modes[index], homes[index], rates[index], effort)
+            for index in range(len(modes))
         ]
         return run_all(tasks, self._workers.pool, self._reporting)
 
@@ -317,27 +332,29 @@ class _Search:
             return mode
         mode = self._landscape.climbed(mode, home, rate, effort, self._reporting.is_stopped)
         without, log_likelihood = pruned(mode, home)
-        self._reporting.tell(
-            Progress(
-                *self._jobs[index],
-                self._n_done + 1,
-                self._n_in_all,
-                "climbs",
-                log_likelihood,
-                len(without.log_weights),
-            )
-        )
+        self._tell(index, without, log_likelihood)
         # Idle experts cost as much as others.
         return mode if self._settings.keeps_idle else without
+
+    def _tell(self, index: int, mode: Mode, log_likelihood: float) -> None:
+        """Report that a restart has made one more climb."""
+        n_experts = len(mode.log_weights)
+        self._reporting.tell(
+            Progress(*self._jobs[index], self._n_done + 1, self._n_in_all, "climbs", log_likelihood, n_experts)
+        )
 
     def result(self) -> ModesResult:
         """The modes, with their likelihood of all rows."""
         homes = self._homes_of(self._data)
         tasks = [partial(_found, mode, home) for mode, home in zip(self._modes, homes, strict=True)]
         found = run_all(tasks, self._workers.pool, self._reporting)
+        if self._ends_with_folds() and not self._reporting.is_stopped():  # there was no last climb to tell of
+            self._n_done = self._n_in_all - 1
+            for index, item in enumerate(found):
+                self._tell(index, item.mode, item.log_likelihood)
         n = self._settings.n_restarts
         grouped = [found[index * n : (index + 1) * n] for index in range(len(self._labelings))]
-        return ModesResult(grouped, self._rate, self._losses, not self._reporting.is_stopped())
+        return ModesResult(grouped, self._precision_rates, self._losses, not self._reporting.is_stopped())
 
 
 def _found(mode: Mode, home: Home) -> FoundMode:
@@ -366,12 +383,3 @@ def _parts(
     fitted = data.weighted(np.where(is_held, 0.0, data.row_weights))
     held = data.weighted(np.where(is_held, data.row_weights, 0.0))
     return fitted.flipped() if labelling else fitted, held
-
-
-def _mean_loss(chances: FloatArray, rows: TrainingData) -> float:
-    """Mean -log P, weighted, of chances of the labels that rows have."""
-    return -float(rows.row_weights @ np.log(np.maximum(chances, SMALLEST_CHANCE)) / rows.row_weights.sum())
-
-
-def _chance_of_labels(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
-    return np.where(labels, -np.expm1(-rates), np.exp(-rates))
