@@ -78,10 +78,15 @@ def _next_to_changes(polytopes, rows):
     votes = first.votes(rows)[0]
     is_pair = ~votes & np.roll(votes, 1)
     no, yes = rows[is_pair], np.roll(rows, 1, axis=0)[is_pair]
-    for _ in range(30 if len(no) else 0):
-        middle = 0.5 * (no + yes)
-        is_yes = first.votes(middle)[0][:, None]
-        no, yes = np.where(is_yes, no, middle), np.where(is_yes, middle, yes)
+    # Sixteen places at once, five times: as close as twenty halvings, at a quarter of the calls.
+    shares = np.linspace(0.0, 1.0, 17)[:, None, None]
+    for _ in range(5 if len(no) else 0):
+        places = no + shares * (yes - no)
+        is_yes = first.votes(places.reshape(-1, rows.shape[1]))[0].reshape(places.shape[:2])
+        is_yes[0], is_yes[-1] = False, True
+        after = is_yes.argmax(axis=0)
+        pairs = np.arange(len(no))
+        no, yes = places[after - 1, pairs], places[after, pairs]
     return np.concatenate([no, yes])
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from softpolytope import __version__
-from softpolytope.cli import demo
+from softpolytope.cli import demo, figures
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -16,6 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"softpolytope {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
     demo.add_parser(commands)
+    figures.add_parser(commands)
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()

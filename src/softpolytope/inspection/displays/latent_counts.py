@@ -1,0 +1,129 @@
+"""Average latent counts by expert and layer: the paper's guide for choosing the number of layers."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softpolytope._typing import FloatArray
+from softpolytope.geometry.regions import linear_predictors
+from softpolytope.inspection.displays import _drawing
+from softpolytope.inspection.displays._target import check_is_ours, codes_of, target_of
+from softpolytope.model.latent_counts import expected_counts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The law of the counts has tails so heavy that means can be about events that hardly ever happen. Left out are rows of
+# an expert whose mean count at the top level is below the first number, and experts whose means add up to less than the
+# second: most draws have no count of theirs at all.
+SMALLEST_OF_ROW = 0.01
+SMALLEST_OF_EXPERT = 0.5
+# The ends of the axis at the utmost: the mean of a single layer can be e^500.
+FEWEST_SHOWN, MOST_SHOWN = 1e-3, 1e6
+# Experts with a line of their own in the legend.
+MOST_NAMED = 8
+
+
+class LatentCountsDisplay(_drawing.Display):
+    """Average latent count per positive row, by expert and level, under the best draw.
+
+    Counts never grow with the level; a level that lowers them no more is a layer with nothing to say. They are
+    the means given the parameters, where the paper shows one draw. An expert is shown if half a count of it can be
+    expected at the top level, and counts for the rows where its mean there is at least 0.01.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_experts, n_layers + 1)
+        Experts in order of falling counts at the first level.
+    name : str
+        What the labelling takes for positive.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on, once it was.
+    """
+
+    def __init__(self, counts: FloatArray, name: str) -> None:
+        self.counts = counts
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        target: Any = None,
+        labelling: int = 0,
+        ax: "Axes | None" = None,
+        **kw: Any,
+    ) -> Self:
+        """Compute the counts of a fitted classifier, and draw them.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, of this package.
+        X, y : array-like
+            The training rows and their labels.
+        target : label, optional
+            The class; by default the second of two.
+        labelling : int
+            0 for the labelling of the target, 1 for its opposite.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        **kw
+            Passed on to `plot`.
+        """
+        _drawing.pyplot()
+        check_is_ours(estimator, cls.__name__)
+        chosen = target_of(estimator, target).labelling(labelling)
+        rows = estimator._validated_rows(X)
+        is_positive = chosen.positives(codes_of(estimator, y, rows.shape[0]))
+        if not is_positive.any():
+            raise ValueError(f"y has no row of {chosen.name}, and the counts of all others are zero.")
+        best = chosen.posterior.best
+        predictors = linear_predictors(best.coefficients, rows[np.flatnonzero(is_positive)])
+        counts = expected_counts(predictors, best.expert_weights)
+        return cls(average_counts(counts), chosen.name).plot(ax, **kw)
+
+    def plot(self, ax: "Axes | None" = None, *, log: bool = True, legend: bool = True) -> Self:
+        """Draw a line per expert.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure.
+        log : bool
+            Whether the counts have a logarithmic axis, from 0.001 to a million at the utmost: they fall by factors.
+        legend : bool
+            Whether the experts are named.
+        """
+        ax = self._take_axes(ax)
+        levels = np.arange(1, self.counts.shape[1] + 1)
+        for number, counts in enumerate(self.counts):
+            is_named = number < MOST_NAMED
+            colour = _drawing.EXPERT_COLOURS[number % len(_drawing.EXPERT_COLOURS)] if is_named else "lightgrey"
+            label = f"expert {number + 1}" if is_named else None
+            ax.plot(levels, counts, color=colour, marker="o", markersize=3.0, linewidth=1.0, label=label)
+        if log:
+            ax.set_yscale("log")
+            lower, upper = 0.5 * self.counts.min(initial=1.0), 2.0 * self.counts.max(initial=1.0)
+            ax.set_ylim(max(FEWEST_SHOWN, float(lower)), min(MOST_SHOWN, float(upper)))
+        _drawing.whole_ticks(ax)
+        ax.set_xlabel("level t")
+        ax.set_ylabel(f"mean count per row of {self.name}")
+        if legend:
+            _drawing.legend_below(ax)
+        return self
+
+
+def average_counts(counts: FloatArray) -> FloatArray:
+    """Means over rows (experts, levels) of counts (experts, levels, rows), in falling order; rare ones left out."""
+    top = counts[:, -1]
+    kept = np.where((top < SMALLEST_OF_ROW)[:, None], 0.0, counts).mean(axis=2)
+    kept = kept[top.sum(axis=1) >= SMALLEST_OF_EXPERT]
+    return np.asarray(kept[np.argsort(-kept[:, 0], kind="stable")])
