@@ -58,5 +58,5 @@ def test_readme_tells_the_truth(capsys):
     for block in blocks:
         exec(block, {})  # noqa: S102
     printed = capsys.readouterr().out.splitlines()
-    claimed = re.findall(r"^prints `(.*)`", readme, flags=re.MULTILINE)
-    assert printed == claimed
+    claimed = re.search(r"^It prints\n\n```\n(.*?)```", readme, flags=re.DOTALL | re.MULTILINE)
+    assert printed == claimed[1].splitlines()

@@ -145,6 +145,9 @@ def test_sparse_rows_have_the_same_features(rows):
         ([0.0, 0.0], 1.0, "no x"),
         ([1.0, 1e-5], 0.0, "income > 0"),
         ([1.0, 0.0], np.inf, "income beyond any number"),
+        ([1.0, 50.0], 12345.0, "age + 0.02 income > 247"),
+        ([1.0, 0.5], 123456.0, "income + 0.5 age > 123000"),
+        ([1.0, 0.5], 1e-9, "income + 0.5 age > 1e-09"),
     ],
 )
 def test_inequalities_read_well(normal, offset, text):

@@ -50,9 +50,17 @@ def inequality(normal: FloatArray, offset: float, features: Features, most_terms
         parts.append(f"+ {len(shown) - most_terms} smaller terms")
     if not np.isfinite(offset):
         return f"{' '.join(parts)} beyond any number"
-    return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {offset / normal[lead] + 0.0:.3g}"
+    return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {_number(offset / normal[lead], 3)}"
 
 
 def _factor(value: float) -> str:
-    text = f"{value:.2g}"
+    text = _number(value, 2)
     return "" if text == "1" else f"{text} "
+
+
+def _number(value: float, n_digits: int) -> str:
+    """A few digits, and no exponent where a person would write none."""
+    rounded = float(f"{value:.{n_digits}g}") + 0.0
+    if rounded == 0.0 or not 1e-4 <= abs(rounded) < 1e7:
+        return f"{rounded:.{n_digits}g}"
+    return np.format_float_positional(rounded, trim="-")

@@ -1,0 +1,244 @@
+"""Numbers of a report against plain ways to get them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+from sklearn.metrics import brier_score_loss, log_loss
+
+from softpolytope import SumSoftplusClassifier
+from softpolytope.report import payload, words
+from softpolytope.report.content import Given, content_of, weight_bands
+from softpolytope.report.payload import encoded_column, kept_draws, largest_difference, payload_of
+from softpolytope.report.scores import calibration_of, majority_score
+
+NOTHING = Given()
+
+
+def decoded(item):
+    """Numbers out of base64, as the page decodes them."""
+    import base64  # noqa: PLC0415  # used here only
+
+    return np.frombuffer(base64.b64decode(item["data"]), dtype="<" + item["type"])
+
+
+def test_scores_are_those_of_scikit_learn(any_model):
+    """Error, log-loss and, with two classes, the Brier score."""
+    model, X, y = any_model
+    own = content_of(model, X, y, NOTHING).scores[0]
+    chances = model.predict_proba(X)
+    assert own.error == pytest.approx(1.0 - model.score(X, y))
+    assert own.log_loss == pytest.approx(log_loss(y, chances, labels=model.classes_))
+    if len(model.classes_) == 2:
+        assert own.brier == pytest.approx(brier_score_loss(y == model.classes_[1], chances[:, 1]))
+    assert own.error_interval[0] <= own.error <= own.error_interval[1] or own.error == 0.0
+
+
+def test_majority_vote_knows_the_shares():
+    """Its log-loss is the entropy of the labels."""
+    found = majority_score(np.array([0, 0, 0, 1]), 2)
+    assert found.error == 0.25
+    assert found.log_loss == pytest.approx(stats.entropy([0.75, 0.25]))
+    assert found.brier == pytest.approx(0.75 * 0.25)
+
+
+def test_baselines_are_beside_it(modes):
+    """Those given are there, with what is missing left open."""
+    scores = content_of(*modes, Given(baselines={"SVM": {"error": 0.1}, "LR": {"log_loss": 0.3}})).scores
+    assert [(score.name, score.error, score.log_loss) for score in scores[2:]] == [
+        ("SVM", 0.1, None),
+        ("LR", None, 0.3),
+    ]
+
+
+@pytest.mark.parametrize("values", [{"error": 12.5}, {"log_loss": float("nan")}])
+def test_impossible_baselines_are_refused(modes, values):
+    """Per cent in the place of shares, and numbers that are none."""
+    with pytest.raises(ValueError, match="baselines"):
+        content_of(*modes, Given(baselines={"SVM": values}))
+
+
+def test_calibration_has_fifteen_bins_and_beta_bands(rng):
+    """Bands are quantiles of Beta(k + 1/2, n - k + 1/2)."""
+    chances = rng.random(3000)
+    is_true = rng.random(3000) < chances
+    found = calibration_of(chances, is_true)
+    assert found.counts.sum() == 3000
+    assert len(found.counts) == 15
+    inside = (chances >= 2 / 15) & (chances < 3 / 15)
+    k, n = is_true[inside].sum(), inside.sum()
+    np.testing.assert_allclose(found.bands[2], stats.beta(k + 0.5, n - k + 0.5).ppf([0.055, 0.945]))
+    assert (~found.is_covered).sum() <= found.most_misses
+    # The test has teeth: probabilities that are too large are seen.
+    assert (~calibration_of(chances, rng.random(3000) < chances**2).is_covered).sum() > found.most_misses
+
+
+def test_probabilities_of_zero_and_one_have_a_bin():
+    """The last bin holds its right end."""
+    assert calibration_of(np.array([0.0, 1.0]), np.array([False, True])).lower.tolist() == [0.0, 14 / 15]
+
+
+def test_rules_are_those_of_the_polytopes(modes):
+    """In the order of weights, with the votes they have on the test rows, under the names given."""
+    model, X, y = modes
+    content = content_of(model, X, y, Given(feature_names=["east", "north"]))
+    for side, item in zip(content.sides, model.polytopes(0.5), strict=True):
+        votes = item.votes(X)
+        for number, (rule, region) in enumerate(zip(side.rules, item.regions, strict=False)):
+            own = votes[region.expert]
+            assert (rule.n_yes, rule.n_right) == (own.sum(), (y[own] == item.target).sum())
+            said = words.rule_words(side, number)[0]
+            assert said == region.in_words().replace("x0", "east").replace("x1", "north")
+
+
+def test_weights_are_compared_by_rank(chains):
+    """Bands are quantiles of the sorted weights over draws."""
+    draws = chains[0].posterior_.regressions[0].labelings[0].draws
+    largest = [draws[number].expert_weights[draws[number].is_active].max() for number in range(len(draws))]
+    np.testing.assert_allclose(weight_bands(draws)[0], np.quantile(largest, [0.055, 0.5, 0.945]))
+
+
+def test_modes_are_compared_not_trusted(modes):
+    """Plain modes have agreement but no intervals; chains the reverse."""
+    content = content_of(*modes, NOTHING)
+    assert not content.has_draws
+    assert content.agreement.n_modes == 3
+    assert 0.0 <= content.agreement.same_decision <= 1.0
+    assert any("not draws" in sentence for sentence in words.fit_sentences(content))
+    assert "low" not in payload_of(content)["rows"]
+
+
+def test_intervals_are_those_of_predict_interval(chains, several):
+    """Of the second of two classes, or of the class decided for."""
+    for model, X, y in (chains, several):
+        rows = payload_of(content_of(model, X, y, NOTHING))["rows"]
+        wanted = model.predict_interval(X)
+        if wanted.ndim == 3:
+            wanted = wanted[np.arange(len(X)), np.searchsorted(model.classes_, model.predict(X))]
+        np.testing.assert_allclose(np.column_stack([decoded(rows["low"]), decoded(rows["high"])]), wanted, atol=1e-7)
+
+
+def test_rows_travel_nearly_exactly(any_model):
+    """Values to single precision of their range, labels and decisions exactly."""
+    model, X, y = any_model
+    rows = payload_of(content_of(model, X, y, NOTHING))["rows"]
+    for column, wanted in zip(rows["values"], X.T, strict=True):
+        found = decoded(column)
+        found = np.array(column["list"])[found] if "list" in column else column["start"] + found.astype(float)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * np.ptp(wanted))
+    assert model.classes_[decoded(rows["labels"])].tolist() == list(y)
+    assert model.classes_[decoded(rows["decisions"])].tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "listed"),
+    [
+        (np.array([3.0, 1.0, 3.0]), "u1", [1, 3]),
+        (np.array(["b", None, "a"], dtype=object), "u1", ["", "a", "b"]),
+        (np.array([True, False], dtype=object), "u1", ["False", "True"]),
+        (np.array([1.5, np.nan], dtype=object), "u1", ["", "1.5"]),
+        (np.array(["x" * 100], dtype=object), "u1", ["x" * 59 + "\u2026"]),
+        (np.arange(300) + 1.6e9, "f4", None),
+        (1e305 * np.arange(300.0), "f8", None),
+    ],
+)
+def test_columns_take_little_room(column, kind, listed):
+    """Few values are listed, many numbers are counted from the smallest."""
+    found = encoded_column(column)
+    assert found["type"] == kind
+    assert found.get("list") == listed
+    if kind == "f4":
+        assert (found["start"] + decoded(found).astype(float)).tolist() == column.tolist()
+
+
+def test_no_number_is_nan(any_model):
+    """What goes to the page is JSON that every browser reads."""
+    json.dumps(payload_of(content_of(*any_model, NOTHING)), allow_nan=False)
+
+
+def test_too_many_rows_leave_the_certain_ones_out(modes, monkeypatch):
+    """Wrong rows and the least certain stay, and the page is told which."""
+    monkeypatch.setattr(payload, "MOST_CHARACTERS_OF_CHANCES", 900)
+    monkeypatch.setattr(payload, "MOST_CHARACTERS_OF_VALUES", 200)
+    content = content_of(*modes, NOTHING)
+    rows = payload_of(content)["rows"]
+    numbers = decoded(rows["numbers"])
+    assert rows["n"] == len(numbers) < rows["nAll"] == len(content.codes)
+    assert set(np.flatnonzero(content.is_wrong)) <= set(numbers.tolist())
+    assert rows["nValues"] < rows["n"]
+    assert sum(len(column["data"]) for column in rows["values"]) <= 200
+    left = np.setdiff1d(np.arange(rows["nAll"]), numbers)
+    certainty = np.abs(content.chances[:, 1] - 0.5)
+    right = numbers[~content.is_wrong[numbers]]
+    assert certainty[left].min() >= certainty[right].max()
+
+
+def test_many_draws_are_thinned(chains, monkeypatch):
+    """As many as there is room for, evenly spaced, and the page says how far off that is."""
+    content = content_of(*chains, NOTHING)
+    assert len(kept_draws(content)) == content.n_draws
+    assert largest_difference(content) == 0.0
+    monkeypatch.setattr(payload, "MOST_HYPERPLANES", 40)
+    kept = kept_draws(content)
+    assert 1 <= len(kept) < content.n_draws
+    assert kept[0] == 0
+    assert largest_difference(content) > 0.0
+
+
+def test_rows_beyond_the_training_range_are_counted(modes):
+    """One feature outside is enough."""
+    model, X, y = modes
+    before = content_of(model, X, y, NOTHING).n_outside
+    moved = X.copy()
+    moved[np.flatnonzero((np.abs(X) < 1).all(axis=1))[0], 1] = 50.0
+    assert content_of(model, moved, y, NOTHING).n_outside == before + 1
+
+
+def test_checks_speak_of_what_is_wrong(modes):
+    """A model no better than the majority, few rows, a single class."""
+    model, X, y = modes
+    swapped = np.where(y == "ring", "disc", "ring")
+    marks = {check.text[:12]: check.mark for check in words.checks(content_of(model, X, swapped, NOTHING))}
+    assert marks["It errs on 9"] == "bad"
+    assert any("only 150 test rows" in check.text for check in words.checks(content_of(model, X, y, NOTHING)))
+    of_one = content_of(model, X[y == "ring"], y[y == "ring"], NOTHING)
+    assert words.checks(of_one)[0].text.startswith("All test rows are “ring”")
+
+
+def test_data_frames_and_sparse_rows():
+    """Rows as pandas and SciPy hold them, without a warning about names."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    y = (frame["a"] > frame["b"]).to_numpy()
+    model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0)
+    content = content_of(model.fit(frame, y), frame, pd.Series(y), NOTHING)
+    assert content.features.names == ("a", "b", "c")
+    assert content.classes == ("False", "True")
+    rows = sparse.csr_matrix(frame.to_numpy())
+    payload_of(content_of(model.fit(rows, y), rows, y, NOTHING))
+
+
+@pytest.mark.parametrize(
+    ("given", "y", "message"),
+    [
+        ({"feature_names": ["one"]}, None, "feature_names must name the 2"),
+        ({"raw_columns": ["one"]}, None, "both or neither"),
+        ({"raw_columns": ["one"], "raw_rows": [["a", "b"]] * 150}, None, "raw_columns must name the 2"),
+        ({"raw_rows": [["a", "b"]] * 3}, None, "one row for each of the 150"),
+        ({}, ["ring"] * 3, "one label for each of the 150"),
+        ({}, ["ring"] * 149 + ["square"], "'square' at row 149"),
+    ],
+)
+def test_wrong_arguments_are_told(modes, given, y, message):
+    """What was wrong, and what was seen."""
+    model, X, labels = modes
+    with pytest.raises(ValueError, match=message):
+        content_of(model, X, labels if y is None else y, Given(**given))
+
+
+def test_pipelines_are_refused():
+    """Their last step is what a report is about."""
+    with pytest.raises(ValueError, match="last step"):
+        content_of(object(), [[0.0]], [0], NOTHING)
