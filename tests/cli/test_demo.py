@@ -15,7 +15,7 @@ from softpolytope.datasets import make_double_moon
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
-    """A table in which softpolytope beats logistic regression, half-spaces, a picture and a model that predicts."""
+    """A table in which softpolytope beats logistic regression, half-spaces, a picture, a report, a model that predicts."""
     assert main(["demo", "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     errors = {
@@ -25,7 +25,9 @@ def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
         if line.startswith(name + " ")
     }
     assert errors["softpolytope"] < errors["logistic regression"]
-    assert "an expert for class 1, weight" in printed
+    assert "for class 1: Expert 0, weight" in printed
+    assert "report.html in a browser" in printed
+    assert "Two half rings" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     model = softpolytope.load_model(tmp_path / "out" / "model.softpolytope")
     X, y = make_double_moon(300, noise=0.25, random_state=9)
     assert model.score(X, y) > 0.9

@@ -5,19 +5,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope._typing import FloatArray
 from softpolytope.cli._picture import decision_map
 from softpolytope.datasets import make_double_moon
-
-# Experts of less weight than this do not show.
-SMALLEST_SHOWN_WEIGHT = 0.05
+from softpolytope.report import write_report
 
 
 def add_parser(commands: Any) -> None:
@@ -45,18 +41,23 @@ def run(options: argparse.Namespace) -> int:
         "softpolytope": SumStackSoftplusClassifier(random_state=options.seed, n_jobs=2, verbose=1),
     }
     print(f"Two interleaved half rings: {len(y_train)} rows to learn from, {len(y_test)} to test on.\n")
-    rows = []
+    rows, baselines = [], {}
     for name, model in models.items():
         start = time.perf_counter()
         model.fit(X_train, y_train)
         seconds = time.perf_counter() - start
-        error = 100.0 * (1.0 - model.score(X_test, y_test))
-        loss = f"{log_loss(y_test, model.predict_proba(X_test)):.3f}" if hasattr(model, "predict_proba") else "none"
-        rows.append(f"{name:24s}{error:9.1f} %{loss:>12s}{seconds:10.1f} s")
+        scores = {"error": 1.0 - model.score(X_test, y_test)}
+        if hasattr(model, "predict_proba"):
+            scores["log_loss"] = log_loss(y_test, model.predict_proba(X_test))
+        baselines[name] = scores
+        loss = f"{scores['log_loss']:.3f}" if "log_loss" in scores else "none"
+        rows.append(f"{name:24s}{100.0 * scores['error']:9.1f} %{loss:>12s}{seconds:10.1f} s")
     print(f"\n{'':24s}{'test error':>11s}{'log-loss':>12s}{'fit':>12s}", *rows, sep="\n")
     model = models["softpolytope"]
-    print("\nThe hyperplanes of the best mode, and roughly where its experts say yes:")
-    print(*half_spaces(model, ["x1", "x2"]), sep="\n")
+    print("\nWhere the experts of the best mode say yes:")
+    for polytopes in model.polytopes():
+        for region in polytopes.regions:
+            print(f"  for class {polytopes.target}: {region.in_words()}")
     chance = model.predict_proba(X_test[:1])[0, 1]
     by_mode = model.predict_proba_draws(X_test[:1])
     print(f"\nThe first test row is of class 1 with probability {chance:.2f}; ", end="")
@@ -65,24 +66,10 @@ def run(options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     model.save(options.out / "model.softpolytope")
     (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")
+    del baselines["softpolytope"]
+    write_report(model, X_test, y_test, options.out / "report.html", title="Two half rings", baselines=baselines)
     print(
-        f"\nWritten: {options.out / 'picture.svg'} and {options.out / 'model.softpolytope'} (softpolytope.load_model)."
+        f"\nWritten: {options.out / 'picture.svg'}, and {options.out / 'model.softpolytope'} for softpolytope.load_model."
     )
+    print(f"Open {options.out / 'report.html'} in a browser: what the model does, and how far to trust it.")
     return 0
-
-
-def half_spaces(model: Any, names: list[str]) -> list[str]:
-    """One line per expert that matters: where it says yes."""
-    lines = []
-    for labelling, (weights, coefficients) in enumerate(zip(model.expert_weights_, model.coefficients_, strict=True)):
-        target = model.classes_[1 - labelling]
-        for weight, layers in sorted(zip(weights, coefficients, strict=True), key=lambda pair: -pair[0]):
-            if weight >= SMALLEST_SHOWN_WEIGHT:
-                sides = " and ".join(_half_space(row, names) for row in layers)
-                lines.append(f"  an expert for class {target}, weight {weight:.2f}: where {sides}")
-    return lines
-
-
-def _half_space(row: FloatArray, names: list[str]) -> str:
-    terms = " ".join(f"{value:+.1f} {name}" for value, name in zip(row[1:], names, strict=True))
-    return f"{terms} > {-float(np.round(row[0], 1)) + 0.0:.1f}"
