@@ -15,7 +15,7 @@ from softpolytope.datasets import make_double_moon
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
-    """A table in which softpolytope beats logistic regression, half-spaces, a picture, a report, a model that predicts."""
+    """A table in which softpolytope beats logistic regression, half-spaces, picture, report and model."""
     assert main(["demo", "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     errors = {

@@ -68,8 +68,6 @@ def run(options: argparse.Namespace) -> int:
     (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")
     del baselines["softpolytope"]
     write_report(model, X_test, y_test, options.out / "report.html", title="Two half rings", baselines=baselines)
-    print(
-        f"\nWritten: {options.out / 'picture.svg'}, and {options.out / 'model.softpolytope'} for softpolytope.load_model."
-    )
+    print(f"\nWritten: {options.out / 'picture.svg'}; for load_model: {options.out / 'model.softpolytope'}.")
     print(f"Open {options.out / 'report.html'} in a browser: what the model does, and how far to trust it.")
     return 0
