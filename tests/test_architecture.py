@@ -11,8 +11,9 @@ PACKAGE = Path(softpolytope.__file__).parent
 
 # For each room, the rooms it may import from; every room may import from itself and from _typing.
 ALLOWED = {
-    "cli": {"report", "estimators", "inspection", "datasets", "distributions", "export"},
+    "cli": {"report", "tabular", "estimators", "inspection", "datasets", "distributions", "export"},
     "report": {"inspection", "export", "geometry", "model"},
+    "tabular": {"estimators", "export", "geometry", "model"},
     "estimators": {"gibbs", "optimise", "parallel", "inspection", "export", "geometry", "model"},
     "inspection": {"geometry", "model"},
     "export": {"geometry", "model"},

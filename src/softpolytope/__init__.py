@@ -10,6 +10,7 @@ from softpolytope.estimators.classifiers import (
     load_model,
 )
 from softpolytope.model.prior import Prior
+from softpolytope.tabular.model import TableClassifier
 
 __version__ = version("softpolytope")
 
@@ -19,6 +20,7 @@ __all__ = [
     "StackSoftplusClassifier",
     "SumSoftplusClassifier",
     "SumStackSoftplusClassifier",
+    "TableClassifier",
     "__version__",
     "load_model",
 ]

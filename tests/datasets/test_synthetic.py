@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from softpolytope.datasets import make_circle, make_double_moon, make_xor
+from softpolytope.datasets import make_circle, make_double_moon, make_waveform, make_xor
 
 LEVEL = 1e-4
 
@@ -38,3 +38,46 @@ def test_moons_interlock():
     assert np.array_equal(X, make_double_moon(500, random_state=3)[0])
     with pytest.raises(ValueError, match="n_samples must be at least 2; got 1"):
         make_double_moon(1)
+
+
+def test_waveform_is_breimans():
+    """Along the difference of a class's two triangles, a uniform share and noise; across it, noise alone."""
+    X, y = make_waveform(30_000, n_classes=3, random_state=0)
+    column = np.arange(21)
+    triangle = {peak: np.maximum(6 - np.abs(column - peak), 0) for peak in (6, 10, 14)}
+    for label, (first, second) in enumerate([(10, 14), (10, 6), (14, 6)]):
+        rows = X[y == label]
+        # The share of the first triangle is u: along the difference of both, rows are normal around it.
+        step = (triangle[first] - triangle[second]).astype(float)
+        shares = (rows - triangle[second]) @ step / (step @ step)
+        spread = 1.0 / np.sqrt(step @ step)
+        assert stats.kstest(shares, _blurred_uniform(spread)).pvalue > LEVEL
+        assert stats.kstest(shares, _blurred_uniform(2.0 * spread)).pvalue < LEVEL
+        # Across it there is nothing but noise.
+        across = np.linalg.svd(step[None])[2][1:]
+        noise = (rows - triangle[second]) @ across.T
+        assert stats.kstest(noise.reshape(-1), stats.norm(0.0, 1.0).cdf).pvalue > LEVEL
+    assert stats.chisquare(np.bincount(y)).pvalue > LEVEL
+
+
+def _blurred_uniform(spread):
+    """Distribution function of a uniform number plus normal noise."""
+
+    def distribution(value):
+        def part(shift):
+            scaled = (value - shift) / spread
+            return spread * (scaled * stats.norm.cdf(scaled) + stats.norm.pdf(scaled))
+
+        return part(0.0) - part(1.0)
+
+    return distribution
+
+
+def test_two_classes_of_waveform():
+    """One of the three against the others, as in the benchmark set."""
+    X, y = make_waveform(3000, random_state=1)
+    again, three = make_waveform(3000, n_classes=3, random_state=1)
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, three == 1)
+    with pytest.raises(ValueError, match="n_classes must be 2 or 3; got 4"):
+        make_waveform(n_classes=4)

@@ -1,4 +1,4 @@
-"""The benchmark sets of the paper and a few more, from a folder of files with their fixed partitions."""
+"""The benchmark sets of the paper and a few more with their fixed partitions, from a folder or a public server."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from softpolytope.datasets._download import cache_folder, downloaded
 
 BENCHMARK_SETS = (
     "banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a",  # the paper's
@@ -34,7 +36,9 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     partition : int
         From 0; sets with one given split have only 0.
     data_home : str or Path, optional
-        The folder with `<name>.npz`; by default the one that the environment variable SOFTPOLYTOPE_DATA names.
+        The folder with `<name>.npz`; by default the one that the environment variable SOFTPOLYTOPE_DATA names. Where
+        neither is given, a set is downloaded once from a public server, its rows are checked by their sha256, and it
+        is kept in the user's cache folder. Of the paper's eight sets only: no server has the partitions of the others.
 
     Returns
     -------
@@ -50,14 +54,7 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     ...     print(str(error)[:42])
     there is no file banana.npz in 'no such fo
     """
-    if name not in BENCHMARK_SETS:
-        raise ValueError(f"name must be one of {', '.join(BENCHMARK_SETS)}; got {name!r}.")
-    folder = data_home if data_home is not None else os.environ.get(VARIABLE)
-    if folder is None:
-        raise FileNotFoundError(f"name the folder with {name}.npz: data_home=..., or the variable {VARIABLE}.")
-    path = Path(folder) / f"{name}.npz"
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path.name} in {str(folder)!r}; name another folder (data_home).")
+    path = benchmark_path(name, data_home)
     with np.load(path) as file:
         n_partitions = len(file["train_index"]) if "train_index" in file else 1
         if not 0 <= partition < n_partitions:
@@ -73,10 +70,25 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
         return Split(rows[0], labels[0], rows[1], labels[1])
 
 
+def benchmark_path(name: str, data_home: str | Path | None = None) -> Path:
+    """The file of a set: in the folder named, or in the cache folder after a download."""
+    if name not in BENCHMARK_SETS:
+        raise ValueError(f"name must be one of {', '.join(BENCHMARK_SETS)}; got {name!r}.")
+    folder = data_home if data_home is not None else os.environ.get(VARIABLE)
+    if not folder:
+        return downloaded(name, cache_folder())
+    path = Path(folder) / f"{name}.npz"
+    # A folder that the user names is read and never written to.
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file {path.name} in {str(folder)!r}; name another folder (data_home), or none to download it."
+        )
+    return path
+
+
 def n_partitions(name: str, data_home: str | Path | None = None) -> int:
     """How many partitions a set has."""
-    folder = Path(data_home if data_home is not None else os.environ.get(VARIABLE, "."))
-    with np.load(folder / f"{name}.npz") as file:
+    with np.load(benchmark_path(name, data_home)) as file:
         return len(file["train_index"]) if "train_index" in file else 1
 
 

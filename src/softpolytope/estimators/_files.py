@@ -1,6 +1,6 @@
 """Fitted classifiers to and from model files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,22 @@ _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_acti
 _SERIES = ("log_likelihood", "n_active", "mass")
 _CLASS_KINDS = {"b": "bool", "i": "int64", "u": "int64", "f": "float64", "U": "str", "O": "str"}
 MOST_CLASSES = 100_000
+# What else a file may hold, by the name in its header: rooms above this one say how theirs are read.
+_OTHER_MODELS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
+
+
+def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -> None:
+    """Let `load_classifier` read files of another kind of model."""
+    _OTHER_MODELS[name] = unpack
 
 
 def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
+    write_archive(path, *packed_classifier(classifier))
+
+
+def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a fitted classifier."""
     arrays: Arrays = {}
     regressions = []
     # All regressions have the same rows.
@@ -46,21 +58,23 @@ def save_classifier(classifier: Any, path: str | Path) -> None:
         "first_kept": int(classifier._first_kept),
         "regressions": regressions,
     }
-    write_archive(path, header, arrays)
+    return header, arrays
 
 
 def load_classifier(path: str | Path, known: Mapping[str, type]) -> Any:
-    """Read a classifier of one of the known classes."""
+    """Read a classifier of one of the known classes, or a registered model."""
     header, arrays = read_archive(path)
     try:
-        return _classifier(header, arrays, known)
+        unpack = _OTHER_MODELS.get(header["class"])
+        return classifier_from(header, arrays, known) if unpack is None else unpack(header, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(f"{path} is damaged: {error!r}") from error
 
 
-def _classifier(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type]) -> Any:
+def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, type]) -> Any:
+    """A classifier of what `packed_classifier` gave, all of it checked."""
     if header["class"] not in known:
         raise ModelFileError(f"the model is a {header['class']!r}, which this softpolytope does not know.")
     classifier = known[header["class"]]()

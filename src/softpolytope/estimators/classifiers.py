@@ -308,7 +308,7 @@ CLASSIFIERS = {
 
 
 def load_model(path: str | Path) -> Any:
-    """Read a classifier written by its `save`.
+    """Read a classifier, or a `TableClassifier`, written by its `save`.
 
     Reading runs no code from the file; what is damaged, made by a newer version or no model at all raises a
     `ModelFileError` that says so.

@@ -1,0 +1,189 @@
+"""Damaged and strange tables: none may end a command with a traceback, hang it or fill the memory.
+
+    python benchmarks/fuzz_tables.py --files 100000
+
+Every file is a good CSV, Parquet or svmlight file with bytes flipped, cut, repeated or inserted, or with cells, lines
+or the header replaced by strange ones. `softpolytope predict` must write a file and exit with 0, or exit with 2 and
+leave nothing; to study the file for a fit must work or raise a TableError.
+"""
+
+import argparse
+import contextlib
+import faulthandler
+import io
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope.cli import main as run_command
+from softpolytope.tabular import TableError, open_table
+from softpolytope.tabular.plan import Choice, read_rows, study
+
+ENDINGS = (".csv", ".svm", ".parquet")
+# Growth of the process over the whole run that is no sign of a file having filled the memory, MB.
+ALLOWANCE = 700
+STRANGE = [
+    b"", b'"', b'""', b"'", b"\n", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b",", b";",
+    b"\t", b"|", b"#", b":", b"NA", b"nan", b"inf", b"-inf", b"1e999", b"1_000", b"0x10", b"1,5", b"--1", b"+", b"1e",
+    b"1:1", b"999999999:1", b"-1:1", b"0:1", b"qid:3", b"2024-01-02", b"12:30", b"\xd9\xa1", b" ", b"A" * 500,
+    b"9" * 400, b"1e-400", b"y", b"label", b"True", b"None", b"=1+1", b"\x1a", b"a\x00", b"\xf0\x9f\x98\x80",
+]  # fmt: skip
+
+
+def good_files():
+    """The bytes of a good file of each kind, by ending; Parquet only where pyarrow is installed."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(30, 2)).round(3)
+    colours = rng.choice(["red", "blue", "green, or so", ""], 30)
+    labels = np.where(numbers[:, 0] > 0.0, "yes", "no")
+    lines = [f'{a},"{c}",{b},{y}' for (a, b), c, y in zip(numbers, colours, labels, strict=True)]
+    files = {".csv": ("a,c,b,y\n" + "\n".join(lines) + "\n").encode()}
+    sparse = [
+        f"{1 if y == 'yes' else -1} 1:{a} 3:{b} # {c}" for (a, b), c, y in zip(numbers, colours, labels, strict=True)
+    ]
+    files[".svm"] = ("\n".join(sparse) + "\n").encode()
+    with contextlib.suppress(ImportError):
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
+
+        out = io.BytesIO()
+        columns = {
+            "a": numbers[:, 0],
+            "b": numbers[:, 1],
+            "c": [c or None for c in colours.tolist()],
+            "y": labels.tolist(),
+        }
+        pq.write_table(pa.table(columns), out)
+        files[".parquet"] = out.getvalue()
+    return files
+
+
+def write_models(folder, files):
+    """A model for each kind of file; returns their paths."""
+    paths = {}
+    for ending, target in ((".csv", "y"), (".svm", "label")):
+        table = folder / f"good{ending}"
+        table.write_bytes(files[ending])
+        model = TableClassifier(SoftplusClassifier(inference="map", random_state=0, n_restarts=1)).fit(table, target)
+        paths[ending] = folder / f"model{ending}.softpolytope"
+        model.save(paths[ending])
+    return paths | {".parquet": paths[".csv"]}
+
+
+def mutated(good, rng):
+    """A damaged copy."""
+    data = bytearray(good)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        kind = rng.randrange(6)
+        start = rng.randrange(len(data) + 1)
+        if kind == 0:
+            for _ in range(rng.choice([1, 2, 8])):
+                if data:
+                    data[rng.randrange(len(data))] = rng.randrange(256)
+        elif kind == 1:
+            del data[start : start + rng.choice([1, 5, 50, len(data)])]
+        elif kind == 2:
+            data[start:start] = data[start : start + rng.randrange(1, 400)] * rng.choice([1, 1, 20])
+        elif kind == 3:
+            data[start:start] = rng.choice(STRANGE)
+        elif kind == 4:
+            data = bytearray(_with_strange_cell(bytes(data), rng))
+        else:
+            data = bytearray(_with_strange_line(bytes(data), rng))
+    return bytes(data)
+
+
+def _with_strange_cell(data, rng):
+    """One cell replaced, where the bytes have lines and cells."""
+    lines = data.split(b"\n")
+    number = rng.randrange(len(lines))
+    delimiter = b"," if b"," in lines[number] else b" "
+    cells = lines[number].split(delimiter)
+    cells[rng.randrange(len(cells))] = rng.choice(STRANGE)
+    lines[number] = delimiter.join(cells)
+    return b"\n".join(lines)
+
+
+def _with_strange_line(data, rng):
+    """A line dropped, moved, made twice or replaced."""
+    lines = data.split(b"\n")
+    number = rng.randrange(len(lines))
+    line = lines.pop(number)
+    how = rng.randrange(4)
+    if how == 1:
+        lines.insert(rng.randrange(len(lines) + 1), line)
+    elif how == 2:
+        lines[number:number] = [line] * rng.choice([2, 100])
+    elif how == 3:
+        lines.insert(number, b",".join(rng.choice(STRANGE) for _ in range(rng.randrange(6))))
+    return b"\n".join(lines)
+
+
+def try_table(table, model, out):
+    """Predict and study one file; returns "predicted" or "refused" and complains of anything else."""
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        code = run_command(["predict", str(model), str(table), "-o", str(out)])
+    if (code, out.exists()) not in {(0, True), (2, False)}:
+        raise RuntimeError(f"exit code {code}, output {out.exists()}: {told.getvalue()}")
+    if code == 2 and not told.getvalue().startswith("softpolytope: "):
+        raise RuntimeError(f"no word of what was wrong: {told.getvalue()!r}")
+    out.unlink(missing_ok=True)
+    with contextlib.suppress(TableError):
+        opened = open_table(table)
+        plan = study(opened, Choice("label" if table.suffix == ".svm" else "y"))
+        rows, _ = read_rows(opened, plan)
+        encoder = plan.encoder.fitted(rows)
+        encoder.fill(rows)
+        if not np.isfinite(rows).all():
+            raise RuntimeError("an encoded row is not finite")
+    return "refused" if code else "predicted"
+
+
+def fuzz(n_files, seed, folder):
+    """Try files; returns how many were predicted and refused, by ending."""
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    files = good_files()
+    models = write_models(folder, files)
+    counts = {(ending, answer): 0 for ending in files for answer in ("predicted", "refused")}
+    for number in range(n_files):
+        ending = list(files)[number % len(files)]
+        table = folder / f"table{ending}"
+        table.write_bytes(mutated(files[ending], rng))
+        try:
+            counts[ending, try_table(table, models[ending], folder / "out.csv")] += 1
+        except BaseException:
+            kept = Path(f"fuzz-{seed}-{number}{ending}")
+            kept.write_bytes(table.read_bytes())
+            print(f"file {number} is kept as {kept}", file=sys.stderr)
+            raise
+    return counts
+
+
+def main():
+    """Try as many files as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    faulthandler.enable()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        fuzz(300, 0, Path(folder))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        counts = fuzz(options.files, options.seed, Path(folder))
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
+    told = ", ".join(f"{count} {ending} {answer}" for (ending, answer), count in counts.items())
+    print(f"{options.files} files: {told}; memory grew by {grown:.0f} MB; {time.perf_counter() - start:.0f} s")
+    if grown > ALLOWANCE:
+        raise SystemExit("a file made the process grow too much")
+
+
+if __name__ == "__main__":
+    main()

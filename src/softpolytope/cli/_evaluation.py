@@ -1,0 +1,75 @@
+"""Error and log-loss on rows that were kept apart, beside logistic regression and a majority vote."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+
+from softpolytope._typing import FloatArray
+from softpolytope.cli._errors import CommandError
+from softpolytope.tabular.model import Scores
+
+OURS = "softpolytope"
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Encoded rows and the codes of their classes."""
+
+    rows: FloatArray
+    codes: Codes
+
+
+def held_out_rows(codes: Codes, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Rows to learn from and rows to keep apart, each class in proportion; None if there are too few for that."""
+    try:
+        train, test = train_test_split(np.arange(len(codes)), test_size=share, stratify=codes, random_state=seed)
+    except ValueError:
+        return None
+    # In order, so that memory is read from front to back.
+    return np.sort(train), np.sort(test)
+
+
+def scores(chances: FloatArray, codes: Codes) -> dict[str, float]:
+    """Error as a share, and mean log-loss."""
+    own = np.maximum(chances[np.arange(len(codes)), codes], np.finfo(float).tiny)
+    return {"error": float(np.mean(chances.argmax(axis=1) != codes)), "log_loss": float(-np.mean(np.log(own)))}
+
+
+def baseline_scores(train: Part, test: Part, n_classes: int) -> Scores:
+    """A majority vote, and logistic regression on standardised columns."""
+    shares = np.bincount(train.codes, minlength=n_classes) / len(train.codes)
+    chances = np.broadcast_to(shares, (len(test.codes), n_classes))
+    found = {"majority vote": scores(chances, test.codes)}
+    mean, spread = train.rows.mean(axis=0), train.rows.std(axis=0)
+    spread[spread == 0.0] = 1.0
+    linear = LogisticRegression(max_iter=1000).fit(_standardised(train.rows, mean, spread), train.codes)
+    chances = np.zeros((len(test.codes), n_classes))
+    chances[:, linear.classes_] = linear.predict_proba(_standardised(test.rows, mean, spread))
+    return found | {"logistic regression": scores(chances, test.codes)}
+
+
+def _standardised(rows: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
+    """A copy, and no second one on the way to it."""
+    found = rows - mean
+    found /= spread
+    return found
+
+
+def score_lines(found: Scores) -> list[str]:
+    """A table for people."""
+    lines = [f"{'':24s}{'error':>11s}{'log-loss':>12s}"]
+    lines += [f"{name:24s}{100.0 * item['error']:9.1f} %{item['log_loss']:12.3f}" for name, item in found.items()]
+    return lines
+
+
+def fit_classifier(classifier: Any, part: Part, labels: NDArray[Any]) -> Any:
+    """Fit; what the library refuses is told as wrong use."""
+    try:
+        return classifier.fit(part.rows, labels[part.codes])
+    except (ValueError, RuntimeError) as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,116 @@
+"""`softpolytope datasets`: data to try."""
+
+import argparse
+import csv
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
+from softpolytope.cli._options import add_json_option, examples, whole
+from softpolytope.cli._output import note, print_json, text_output
+from softpolytope.datasets import (
+    BENCHMARK_SETS,
+    benchmark_path,
+    load_benchmark,
+    make_circle,
+    make_double_moon,
+    make_waveform,
+    make_xor,
+)
+
+GENERATORS: dict[str, Any] = {
+    "circle": make_circle,
+    "xor": make_xor,
+    "double_moon": make_double_moon,
+    "synthetic_waveform": make_waveform,
+}
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "datasets",
+        help="data to try: generators and benchmark sets",
+        description="Lists the data there are, says where a benchmark set is (and downloads it once if need be), and "
+        "writes them as CSV files that `softpolytope fit` takes. The exit code of `path` is 1 if the set is nowhere.",
+        **examples(
+            "softpolytope datasets list",
+            "softpolytope datasets make circle -o circle.csv",
+            "softpolytope datasets make banana --part test -o test.csv",
+            "softpolytope datasets path banana",
+        ),
+    )
+    actions = parser.add_subparsers(dest="action", metavar="action", required=True)
+    lists = actions.add_parser("list", help="what there is")
+    add_json_option(lists)
+    lists.set_defaults(run=run_list)
+    path = actions.add_parser("path", help="where a benchmark set is", **examples("softpolytope datasets path banana"))
+    path.add_argument("name", choices=BENCHMARK_SETS, metavar="NAME", help="one of the benchmark sets")
+    _add_folder(path)
+    path.set_defaults(run=run_path)
+    make = actions.add_parser(
+        "make", help="write a data set as CSV", **examples("softpolytope datasets make xor --samples 500 -o xor.csv")
+    )
+    make.add_argument("name", choices=(*GENERATORS, *BENCHMARK_SETS), metavar="NAME", help="see `list`")
+    make.add_argument("-o", "--output", type=Path, help="file to write; by default to standard output")
+    make.add_argument("--samples", type=whole(2), metavar="N", help="rows, of generators")
+    make.add_argument("--seed", type=whole(0), default=0, help="of generators (0)")
+    make.add_argument("--partition", type=whole(0), default=0, metavar="K", help="of benchmark sets, from 0")
+    make.add_argument("--part", choices=("train", "test"), default="train", help="of benchmark sets")
+    _add_folder(make)
+    make.set_defaults(run=run_make)
+
+
+def _add_folder(parser: Any) -> None:
+    parser.add_argument("--data-home", type=Path, help="folder of the benchmark sets; by default SOFTPOLYTOPE_DATA")
+
+
+def run_list(options: argparse.Namespace) -> int:
+    """What there is."""
+    about = {name: (inspect.getdoc(make) or "").splitlines()[0] for name, make in GENERATORS.items()}
+    if options.json:
+        print_json({"generators": about, "benchmarks": BENCHMARK_SETS})
+        return FINE
+    print("generators (softpolytope datasets make NAME):")
+    print(*(f"  {name:20s}{text}" for name, text in about.items()), sep="\n")
+    print("benchmark sets (softpolytope datasets path NAME):")
+    print(f"  {', '.join(BENCHMARK_SETS)}")
+    return FINE
+
+
+def run_path(options: argparse.Namespace) -> int:
+    """Where a set is."""
+    try:
+        print(benchmark_path(options.name, options.data_home))
+    except FileNotFoundError as error:
+        note(str(error))
+        return NEGATIVE
+    return FINE
+
+
+def run_make(options: argparse.Namespace) -> int:
+    """Write rows and labels."""
+    X, y = _rows(options)
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    with text_output(options.output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*(f"x{number}" for number in range(rows.shape[1])), "y"])
+        writer.writerows([*row, label] for row, label in zip(rows.tolist(), y.tolist(), strict=True))
+    return FINE
+
+
+def _rows(options: argparse.Namespace) -> tuple[Any, Any]:
+    if options.name in GENERATORS:
+        given = {} if options.samples is None else {"n_samples": options.samples}
+        X, y = GENERATORS[options.name](**given, random_state=options.seed)
+        return X, y
+    if options.samples is not None:
+        raise CommandError(f"--samples is for generators; {options.name} has the rows it has.")
+    try:
+        split = load_benchmark(options.name, options.partition, options.data_home)
+    except (FileNotFoundError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    return (split.X_train, split.y_train) if options.part == "train" else (split.X_test, split.y_test)

@@ -1,0 +1,126 @@
+"""`softpolytope explain`: the half-spaces of a model in words, why rows are decided so, and what would change it."""
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
+from softpolytope.cli._options import add_format_options, add_json_option, examples, loaded, opened, row_numbers
+from softpolytope.cli._output import notes, print_json
+from softpolytope.tabular.model import TableClassifier
+from softpolytope.tabular.reasons import NearestChange, explained, named_polytopes, nearest_change, vote_in_words
+from softpolytope.tabular.table import Chunk, rows_at
+
+MOST_EXPERTS = 3
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "explain",
+        help="say in words what a model does, and why with some rows",
+        description="The half-spaces of a model; for rows of a table, which experts vote yes and on what that hangs; "
+        "and the smallest change of the row's raw columns after which the decision is another: numbers stay within the "
+        "range of the training rows and whole where they were, and one category at most becomes another. The exit "
+        "code is 1 if no such change was found.",
+        **examples(
+            "softpolytope explain model.softpolytope",
+            "softpolytope explain model.softpolytope data.csv --rows 0,5 --counterfactual",
+        ),
+    )
+    parser.add_argument("model", help="what `softpolytope fit` wrote")
+    parser.add_argument("table", nargs="?", help="a .csv, .parquet or .svm file with the columns of the model")
+    parser.add_argument("--rows", type=row_numbers, metavar="0,5", help="rows to explain, from 0 (0)")
+    parser.add_argument("--counterfactual", action="store_true", help="what would change the decision")
+    add_format_options(parser)
+    add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Say it all."""
+    model = loaded(options.model)
+    if options.table is None and (options.rows is not None or options.counterfactual):
+        raise CommandError("--rows and --counterfactual are about rows of a table. Name its file after the model.")
+    numbers = [] if options.table is None else (options.rows or [0])
+    rows = rows_at(opened(options.table, options), numbers) if numbers else []
+    with notes():
+        changes = [nearest_change(model, row) if options.counterfactual else None for row in rows]
+        if options.json:
+            print_json(_document(model, numbers, rows, changes))
+        else:
+            print(named_polytopes(model))
+            for number, row, change in zip(numbers, rows, changes, strict=True):
+                print("", *_lines(model, number, row, change), sep="\n")
+    is_missing = any(change is not None and not change.is_found for change in changes)
+    return NEGATIVE if is_missing else FINE
+
+
+def _lines(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> list[str]:
+    """About one row."""
+    encoded = model.encode(row)
+    chances = model.classifier_.predict_proba(encoded)[0]
+    said = ", ".join(
+        f"P({label}) = {chance:.3g}" for label, chance in zip(model.classes_.tolist(), chances, strict=True)
+    )
+    lines = [f"Row {number} ({row.place(0)}): {said}"]
+    explanation = explained(model, encoded)
+    votes = explanation.experts
+    for place in range(len(explanation.rows["row"])):
+        target, labelling = explanation.rows["target"][place], explanation.rows["labelling"][place]
+        n_yes = explanation.rows["n_yes"][place]
+        lines.append(f"  class {target!r}, labelling {labelling}: {n_yes} of its experts vote yes")
+        own = np.flatnonzero((votes["target"] == target) & (votes["labelling"] == labelling))
+        order = own[np.argsort(-votes["share"][own], kind="stable")][:MOST_EXPERTS]
+        for index in order:
+            vote = {name: column[index] for name, column in votes.items()}
+            lines.append(f"    {vote_in_words(model, vote)}")
+    return lines if change is None else [*lines, f"  {change.in_words()}"]
+
+
+def _document(
+    model: TableClassifier, numbers: list[int], rows: list[Chunk], changes: list[NearestChange | None]
+) -> dict[str, Any]:
+    return {
+        "columns": model.feature_names_,
+        "classes": model.classes_,
+        "polytopes": [_polytopes(item) for item in named_polytopes(model)],
+        "rows": [_row(model, *item) for item in zip(numbers, rows, changes, strict=True)],
+    }
+
+
+def _polytopes(item: Any) -> dict[str, Any]:
+    experts = [
+        {
+            "expert": region.expert,
+            "weight": region.weight,
+            "coefficients": region.coefficients,
+            "in_words": region.in_words(),
+        }
+        for region in item.regions
+    ]
+    return {"class": item.target, "labelling": item.labelling, "threshold": item.threshold, "experts": experts}
+
+
+def _row(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> dict[str, Any]:
+    encoded = model.encode(row)
+    chances = model.classifier_.predict_proba(encoded)[0].tolist()
+    votes = explained(model, encoded).experts
+    columns = [name for name in votes if name != "row"]
+    document: dict[str, Any] = {
+        "row": number,
+        "prediction": model.classifier_.predict(encoded)[0],
+        "probabilities": dict(zip(map(str, model.classes_.tolist()), chances, strict=True)),
+        "votes": [
+            dict(zip(columns, cells, strict=True)) for cells in zip(*(votes[name] for name in columns), strict=True)
+        ],
+    }
+    if change is not None:
+        document["counterfactual"] = {
+            "found": change.is_found,
+            "prediction": change.otherwise,
+            "distance": change.distance,
+            "changes": [{"column": item.column, "from": item.before, "to": item.after} for item in change.changes],
+        }
+    return document

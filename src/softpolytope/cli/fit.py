@@ -1,0 +1,230 @@
+"""`softpolytope fit`: from a table to a model file."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softpolytope.cli._errors import FINE, CommandError
+from softpolytope.cli._evaluation import (
+    OURS,
+    Part,
+    baseline_scores,
+    fit_classifier,
+    held_out_rows,
+    score_lines,
+    scores,
+)
+from softpolytope.cli._options import add_format_options, add_json_option, examples, names, opened, whole
+from softpolytope.cli._output import check_output, note, notes, print_json
+from softpolytope.estimators.classifiers import CLASSIFIERS
+from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
+from softpolytope.tabular.model import Scores, TableClassifier
+from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, Plan, read_labelled, read_rows, study
+from softpolytope.tabular.readers import LABEL, default_target
+from softpolytope.tabular.table import Table, listed
+
+KINDS = {
+    "sum-stack": "SumStackSoftplusClassifier",
+    "sum": "SumSoftplusClassifier",
+    "stack": "StackSoftplusClassifier",
+    "softplus": "SoftplusClassifier",
+}
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "fit",
+        help="fit a model to a table",
+        description="Fit a classifier to a CSV, Parquet or svmlight file, and write a model that takes raw rows: "
+        "columns of numbers or categories, with missing values. Rows are kept apart first to tell how good it is; "
+        "the model that is written has then learned from all rows of the table.",
+        **examples(
+            "softpolytope fit train.csv --target y -o model.softpolytope",
+            "softpolytope fit train.csv --target y --drop when,id --test test.csv -o model.softpolytope",
+            "softpolytope fit train.csv --target y --inference gibbs --checkpoint chains -o model.softpolytope",
+        ),
+    )
+    parser.add_argument("table", help="a .csv, .parquet or .svm file")
+    parser.add_argument("--target", help=f"name of the column to predict (svmlight: {LABEL})")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the model file to write")
+    columns = parser.add_argument_group("columns")
+    columns.add_argument("--features", type=names, default=(), metavar="A,B", help="only these (by default all)")
+    columns.add_argument("--drop", type=names, default=(), metavar="A,B", help="all but these")
+    columns.add_argument("--categorical", type=names, default=(), metavar="A,B", help="categories, though numbers")
+    columns.add_argument("--max-categories", type=whole(1), default=MOST_CATEGORIES, metavar="N", help="of one column")
+    _add_model_options(parser.add_argument_group("model"))
+    _add_evaluation_options(parser.add_argument_group("evaluation"))
+    add_format_options(parser)
+    add_json_option(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress line")
+    parser.set_defaults(run=run)
+
+
+def _add_model_options(group: Any) -> None:
+    group.add_argument("--classifier", choices=KINDS, default="sum-stack", help="unions of polytopes by default")
+    group.add_argument(
+        "--inference", choices=("auto", "map", "gibbs"), default="auto", help="modes, or draws from the posterior"
+    )
+    group.add_argument("--max-experts", type=whole(1), metavar="N", help="of sum-stack and sum")
+    group.add_argument("--layers", type=whole(1), metavar="N", help="of sum-stack and stack")
+    group.add_argument("--sweeps", type=whole(2), metavar="N", help="of each chain, with --inference gibbs")
+    group.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="keep chains there: the same command again goes on from them"
+    )
+    group.add_argument("--seed", type=whole(0), default=0, help="another seed, other held-out rows and another fit (0)")
+    group.add_argument("--jobs", type=whole(-1), default=-1, help="threads (all cores); they do not change the model")
+
+
+def _add_evaluation_options(group: Any) -> None:
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--test-size", type=_share, default=0.25, help="share of rows kept apart; 0 for none (0.25)")
+    which.add_argument("--test", metavar="FILE", help="test on these rows instead; the model never learns from them")
+
+
+def _share(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0.0 <= found < 1.0:
+        raise argparse.ArgumentTypeError(f"a share from 0 to below 1 is needed; got {text!r}")
+    return found
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, evaluate, fit, write."""
+    start = time.perf_counter()
+    check_output(options.output)
+    _classifier(options, "all")  # what is wrong with the options is told before the table is read
+    table = opened(options.table, options)
+    choice = Choice(
+        _target(options, table), options.features, options.drop, options.categorical, options.max_categories
+    )
+    plan = study(table, choice)
+    say = _silent if options.json else print
+    say(_summary(options.table, plan))
+    rows, codes = read_rows(table, plan)
+    with notes():
+        if options.test is not None:
+            model, n_tested = _with_test_file(options, plan, Part(rows, codes), say)
+        else:
+            model, n_tested = _with_held_out_rows(options, plan, Part(rows, codes), say)
+    # How it was fitted is no part of the model: the same rows and seed give the same file.
+    model.classifier_.set_params(n_jobs=-1, verbose=0)
+    model.save(options.output)
+    say(f"Written: {options.output} (softpolytope predict, explain, export, report)")
+    if options.json:
+        print_json(_document(options, model, plan, n_tested) | {"seconds": round(time.perf_counter() - start, 1)})
+    return FINE
+
+
+def _silent(*_: object, **__: object) -> None:
+    """Print nothing."""
+
+
+def _target(options: argparse.Namespace, table: Table) -> str:
+    name: str | None = options.target if options.target is not None else default_target(table)
+    if name is not None:
+        return name
+    raise CommandError(f"say which column to predict: --target NAME; {table.name} has {listed(table.columns)}.")
+
+
+def _summary(path: str, plan: Plan) -> str:
+    said = [
+        f"{column.name} ({len(column.categories)} categories)" if isinstance(column, CategoryColumn) else column.name
+        for column in plan.encoder.columns
+    ]
+    return f"{path}: {plan.n_rows} rows; {listed(said)} -> {plan.target.name}: {listed(plan.target.classes)}"
+
+
+def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: Any) -> tuple[TableClassifier, int]:
+    """Fit once, and test on the rows of another file."""
+    encoder = _filled(plan.encoder, part)
+    labels = plan.target.labels
+    tested = Part(*read_labelled(opened(options.test, options), encoder, plan.target))
+    found = baseline_scores(part, tested, len(labels))
+    classifier = fit_classifier(_classifier(options, "all"), part, labels)
+    found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
+    say(f"\nTested on the {len(tested.codes)} rows of {options.test}:", *score_lines(found), sep="\n")
+    say(f"\nFitted to all {plan.n_rows} rows of {options.table}: {classifier.n_experts_} experts.")
+    return TableClassifier.from_parts(encoder, plan.target, classifier, found), len(tested.codes)
+
+
+def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say: Any) -> tuple[TableClassifier, int]:
+    """Fit to some rows and test on the others, then fit to all."""
+    labels = plan.target.labels
+    found: Scores = {}
+    split = held_out_rows(part.codes, options.test_size, options.seed) if options.test_size else None
+    if split is None and options.test_size:
+        note("too few rows of some class to keep any apart; the model is not tested.")
+    if split is not None:
+        train, test = (Part(part.rows[chosen], part.codes[chosen]) for chosen in split)
+        encoder = _filled(plan.encoder, train)
+        encoder.fill(test.rows)
+        found = baseline_scores(train, test, len(labels))
+        classifier = fit_classifier(_classifier(options, "held-out"), train, labels)
+        found[OURS] = scores(classifier.predict_proba(test.rows), test.codes)
+        say(
+            f"\nLearned from {len(train.codes)} rows, tested on the {len(test.codes)} others:",
+            *score_lines(found),
+            sep="\n",
+        )
+        # Gone before the next fit, which has rows of its own.
+        del train, test, classifier
+    encoder = _filled(plan.encoder, part)
+    classifier = fit_classifier(_classifier(options, "all"), part, labels)
+    again = "again, " if found else ""
+    say(f"\nFitted {again}to all {plan.n_rows} rows: {classifier.n_experts_} experts.")
+    n_tested = 0 if split is None else len(split[1])
+    return TableClassifier.from_parts(encoder, plan.target, classifier, found), n_tested
+
+
+def _filled(encoder: TableEncoder, part: Part) -> TableEncoder:
+    """The encoder with the medians of these rows, in which they replace what is missing."""
+    fitted = encoder.fitted(part.rows)
+    fitted.fill(part.rows)
+    return fitted
+
+
+def _classifier(options: argparse.Namespace, stage: str) -> Any:
+    """A classifier as the options say; its chains have a folder for each stage."""
+    parameters: dict[str, Any] = {
+        "inference": options.inference,
+        "random_state": options.seed,
+        "n_jobs": options.jobs or None,
+        "verbose": 0 if options.quiet else 1,
+        "max_experts": options.max_experts,
+        "n_layers": options.layers,
+        "n_sweeps": options.sweeps,
+        "checkpoint": None if options.checkpoint is None else options.checkpoint / stage,
+    }
+    classifier = CLASSIFIERS[KINDS[options.classifier]]()
+    given = {name: value for name, value in parameters.items() if value is not None}
+    unknown = set(given) - set(classifier.get_params())
+    if unknown:
+        option = {"max_experts": "--max-experts", "n_layers": "--layers"}[min(unknown)]
+        raise CommandError(f"--classifier {options.classifier} has no {option}. Leave it out.")
+    if options.checkpoint is not None and options.inference != "gibbs":
+        raise CommandError("--checkpoint is for chains. Add --inference gibbs, or leave it out.")
+    return classifier.set_params(**given)
+
+
+def _document(options: argparse.Namespace, model: TableClassifier, plan: Plan, n_tested: int) -> dict[str, Any]:
+    return {
+        "model": options.output,
+        "rows": plan.n_rows,
+        "columns": plan.encoder.names,
+        "encoded_columns": plan.encoder.n_encoded,
+        "missing": [column.name for column in plan.encoder.columns if column.has_missing],
+        "target": plan.target.name,
+        "classes": np.asarray(plan.target.classes),
+        "classifier": type(model.classifier_).__name__,
+        "inference": model.classifier_.inference_,
+        "experts": model.classifier_.n_experts_,
+        "tested_rows": n_tested,
+        "held_out": model.held_out_,
+    }

@@ -1,0 +1,86 @@
+"""`softpolytope report`: one HTML page about a model and the rows it is tested on."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softpolytope._typing import FloatArray
+from softpolytope.cli._errors import FINE, CommandError
+from softpolytope.cli._evaluation import OURS, scores
+from softpolytope.cli._options import add_format_options, add_json_option, examples, loaded, opened
+from softpolytope.cli._output import notes, print_json, replaced
+from softpolytope.tabular.model import Scores, TableClassifier
+from softpolytope.tabular.plan import read_labelled
+from softpolytope.tabular.table import Table
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "report",
+        help="write a page about a model",
+        description="One self-contained HTML page: how good the model is on the rows given, its half-spaces, and what "
+        "it says of rows. The rows should be others than those it learned from.",
+        **examples("softpolytope report model.softpolytope --data test.csv -o report.html"),
+    )
+    parser.add_argument("model", help="what `softpolytope fit` wrote")
+    parser.add_argument(
+        "--data", required=True, metavar="FILE", help="rows with the columns of the model and the target"
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the HTML file to write")
+    parser.add_argument("--target", help="the column with the classes; by default the one the model was fitted to")
+    parser.add_argument("--title", help="of the page; by default the name of the model file")
+    add_format_options(parser)
+    add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read model and rows, and write the page."""
+    # Only here: drawing takes a second to load, and other commands draw nothing.
+    from softpolytope.report import write_report  # noqa: PLC0415
+
+    model = loaded(options.model)
+    table = opened(options.data, options)
+    target = model.target_ if options.target is None else replace(model.target_, name=options.target)
+    rows, codes = read_labelled(table, model.encoder_, target)
+    try:
+        with notes(), replaced(options.output) as path:
+            write_report(
+                model.classifier_,
+                rows,
+                model.classes_[codes],
+                path,
+                feature_names=list(model.feature_names_),
+                title=options.title or Path(options.model).name,
+                baselines=_baselines(model, rows, codes),
+                raw_columns=list(model.encoder_.names),
+                raw_rows=_raw_rows(table, model.encoder_.names),
+            )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if options.json:
+        print_json({"written": options.output, "rows": len(codes)})
+    else:
+        print(f"Written: {options.output}")
+    return FINE
+
+
+def _baselines(model: TableClassifier, rows: FloatArray, codes: Any) -> Scores:
+    """What was measured when the model was fitted; on other rows than these, its own scores go with the others."""
+    if not model.held_out_:
+        return {}
+    here = scores(model.classifier_.predict_proba(rows), codes)
+    then = model.held_out_.get(OURS, {})
+    if all(np.isclose(here[name], then.get(name, np.nan), rtol=1e-9, atol=0.0) for name in here):
+        return {name: item for name, item in model.held_out_.items() if name != OURS}
+    return {f"{name}, on the rows held out from its fit": item for name, item in model.held_out_.items()}
+
+
+def _raw_rows(table: Table, names: tuple[str, ...]) -> np.ndarray[Any, Any]:
+    """The cells as they are in the file, (rows, raw columns)."""
+    parts = [np.array([chunk.texts(name) for name in names], dtype=object).T for chunk in table.chunks()]
+    return np.concatenate(parts)

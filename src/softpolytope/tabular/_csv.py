@@ -1,0 +1,106 @@
+"""CSV files in chunks, by the standard library: every error names its line."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
+
+# Cells of a chunk: text takes some 60 bytes a cell.
+CELLS = 400_000
+LONGEST_LINE = 10_000_000  # characters
+DELIMITERS = ",;\t|"
+
+
+class CsvTable:
+    """A CSV file with a header; UTF-8, commas, semicolons, tabs or bars between cells."""
+
+    def __init__(self, path: Path, delimiter: str | None = None) -> None:
+        self._path = path
+        with _opened(path) as file:
+            first = _first_line(file, path)
+            self._delimiter = delimiter or max(DELIMITERS, key=first.count)
+            file.seek(0)
+            for _, names in self._records(file):
+                self.columns = checked_names([name.strip() for name in names], self.name)
+                break
+            else:
+                raise TableError(f"{path} is empty. It needs a first line with the names of the columns.")
+
+    @property
+    def name(self) -> str:
+        """The path as given."""
+        return str(self._path)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Rows after the header; blank lines are no rows."""
+        n_columns = len(self.columns)
+        at_once = max(1, CELLS // n_columns)
+        with _opened(self._path) as file:
+            records = self._records(file)
+            next(records)
+            rows: list[list[str]] = []
+            lines: list[int] = []
+            for line, row in records:
+                if len(row) != n_columns:
+                    raise TableError(
+                        f"{self.name}, line {line}: {len(row)} cells, and the header has {n_columns}. "
+                        "Correct the line; text with the separator in it needs quotes."
+                    )
+                rows.append(row)
+                lines.append(line)
+                if len(rows) == at_once:
+                    yield self._chunk(rows, lines)
+                    rows, lines = [], []
+            if rows:
+                yield self._chunk(rows, lines)
+
+    def _chunk(self, rows: list[list[str]], lines: list[int]) -> Chunk:
+        columns: dict[str, Values] = dict(zip(self.columns, zip(*rows, strict=True), strict=True))
+        return Chunk(self.name, columns, lines, "line")
+
+    def _records(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
+        """Cells of every line that has any, with the line's number."""
+        reader = csv.reader(self._lines(file), delimiter=self._delimiter, strict=True, skipinitialspace=True)
+        try:
+            for row in reader:
+                if row:
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise TableError(f"{self.name}, line {reader.line_num}: {error}. Are all quotes closed?") from None
+        except UnicodeError:
+            raise TableError(f"{self.name} {_undecodable(self._path)}") from None
+
+    def _lines(self, file: TextIO) -> Iterator[str]:
+        """Lines, none of which may fill the memory."""
+        while line := file.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise TableError(f"{self.name} has a line of over {LONGEST_LINE} characters. Is it a CSV file?")
+            if "\x00" in line:
+                raise TableError(f"{self.name} has NUL characters, as no text has. Is it a CSV file?")
+            yield line
+
+
+def _opened(path: Path) -> TextIO:
+    # A byte-order mark is no part of the first name; the csv module wants line ends as they are.
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _first_line(file: TextIO, path: Path) -> str:
+    try:
+        return file.readline(LONGEST_LINE)
+    except UnicodeError:
+        raise TableError(f"{path} {_undecodable(path)}") from None
+
+
+def _undecodable(path: Path) -> str:
+    """Which line is no UTF-8: a decoder reads ahead, so the file is looked through again."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                return f"is not UTF-8: line {number} has the byte 0x{byte:02x}. Save the table as UTF-8."
+    return "is not UTF-8. Save the table as UTF-8."

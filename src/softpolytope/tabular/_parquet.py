@@ -1,0 +1,99 @@
+"""Parquet files in chunks, by pyarrow."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
+
+CELLS = 1_000_000
+EXTRA = "Parquet files need the package pyarrow: pip install softpolytope[cli]. CSV files need nothing."
+
+
+class ParquetTable:
+    """A Parquet file of plain columns: numbers, text, truth values, dates (as text)."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb"):
+            pass  # what cannot be opened is told at once, by its own error
+        schema = self._reading(lambda file: file.schema_arrow)
+        self.columns = checked_names(schema.names, self.name)
+        arrow = _arrow()
+        for field in schema:
+            kind = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
+            if not _is_plain(kind, arrow.types):
+                raise TableError(
+                    f"{self.name}: column {field.name!r} is of type {str(field.type)[:60]}, which is no plain number "
+                    "or text. Write the table again without it, or with its parts as columns of their own."
+                )
+
+    @property
+    def name(self) -> str:
+        """The path as given."""
+        return str(self._path)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Rows, counted from 0."""
+        arrow = _arrow()
+        first = 0
+        at_once = max(1, CELLS // max(1, len(self.columns)))
+        batches = self._reading(lambda file: file.iter_batches(batch_size=at_once))
+        while (batch := self._next(batches)) is not None:
+            if batch.num_rows:
+                columns = {
+                    name: self._values(name, column, arrow)
+                    for name, column in zip(self.columns, batch.columns, strict=True)
+                }
+                yield Chunk(self.name, columns, range(first, first + batch.num_rows), "row")
+            first += batch.num_rows
+
+    def _values(self, name: str, column: Any, arrow: Any) -> Values:
+        kinds = arrow.types
+        try:
+            if kinds.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            if kinds.is_floating(column.type) or kinds.is_integer(column.type) or kinds.is_decimal(column.type):
+                numbers = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+                return np.asarray(numbers, dtype=np.float64)
+            return ["" if value is None else str(value) for value in column.to_pylist()]
+        except Exception as error:
+            raise TableError(f"{self.name}: column {name!r} cannot be read: {_brief(error)}") from None
+
+    def _reading(self, work: Any) -> Any:
+        """What pyarrow gives; a damaged file makes it raise nearly anything."""
+        arrow = _arrow()
+        try:
+            return work(arrow.parquet.ParquetFile(self._path))
+        except Exception as error:
+            raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+
+    def _next(self, batches: Any) -> Any:
+        try:
+            return next(batches, None)
+        except Exception as error:
+            raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+
+
+def _is_plain(kind: Any, kinds: Any) -> bool:
+    tests = (
+        kinds.is_floating, kinds.is_integer, kinds.is_decimal, kinds.is_boolean, kinds.is_string, kinds.is_large_string,
+        kinds.is_date, kinds.is_timestamp, kinds.is_time, kinds.is_null,
+    )  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def _brief(error: Exception) -> str:
+    """The first line of what a library says."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+        import pyarrow.parquet  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ImportError(EXTRA) from error
+    return pa

@@ -1,0 +1,110 @@
+"""Files in svmlight (LIBSVM) format in chunks: a label, then index:value for what is not zero."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from softpolytope.tabular.table import Chunk, TableError, Values
+
+LABEL = "label"
+# Cells of a chunk: values on their way into an array take some 100 bytes each.
+CELLS = 400_000
+LONGEST_LINE = 50_000_000  # bytes
+# A file of this format is held dense: for wider ones the Python interface takes sparse rows.
+MOST_COLUMNS = 10_000
+
+
+class SvmlightTable:
+    """Columns are named by their index as written, the label is the column `label`; what is not written is zero."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: tuple[str, ...] | None = None
+        with path.open("rb"):
+            pass  # what cannot be opened is told at once
+
+    @property
+    def name(self) -> str:
+        """The path as given."""
+        return str(self._path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The label, and every index from 1 (or 0, if it is used) to the largest; reads the file once."""
+        if self._columns is None:
+            first, last = 1, -1
+            for _, _, cells in self._records():
+                if cells:
+                    first, last = min(first, *cells), max(last, *cells)
+            if last < 0:
+                raise TableError(f"{self.name} has no rows with values. A row is: label index:value index:value ...")
+            self._columns = (LABEL, *(str(index) for index in range(first, last + 1)))
+        return self._columns
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Rows; blank lines and comments are none."""
+        part: list[tuple[int, str, dict[int, float]]] = []
+        width = n_cells = 0
+        for record in self._records():
+            part.append(record)
+            width = max(width, *record[2], 0)
+            n_cells = len(part) * (width + 2)
+            if n_cells >= CELLS:
+                yield self._chunk(part)
+                part, width = [], 0
+        if part:
+            yield self._chunk(part)
+
+    def _chunk(self, part: list[tuple[int, str, dict[int, float]]]) -> Chunk:
+        used = sorted({index for _, _, cells in part for index in cells})
+        dense = np.zeros((len(used), len(part)))
+        place = {index: number for number, index in enumerate(used)}
+        for row, (_, _, cells) in enumerate(part):
+            for index, value in cells.items():
+                dense[place[index], row] = value
+        columns: dict[str, Values] = {str(index): dense[number] for index, number in place.items()}
+        columns[LABEL] = [label for _, label, _ in part]
+        return Chunk(self.name, columns, [line for line, _, _ in part], "line", absent=0.0)
+
+    def _records(self) -> Iterator[tuple[int, str, dict[int, float]]]:
+        """Line number, label and the values by index."""
+        with self._path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE):
+                number += 1
+                if len(line) == LONGEST_LINE:
+                    raise TableError(f"{self.name} has a line of over {LONGEST_LINE} bytes. Is it a svmlight file?")
+                # Bytes that are no text end up in a word that is no number, and are refused as such.
+                words = line.decode("utf-8", "replace").split("#", 1)[0].split()
+                if words:
+                    yield number, words[0], self._cells(words[1:], number)
+
+    def _cells(self, words: list[str], line: int) -> dict[int, float]:
+        cells: dict[int, float] = {}
+        for word in words:
+            index, _, value = word.partition(":")
+            if index == "qid":
+                continue
+            number = _finite(value)
+            if number is None or not (index.isascii() and index.isdigit()) or len(index) > 9:
+                raise TableError(f"{self.name}, line {line}: {word[:40]!r} is not of the form index:number.")
+            column = int(index)
+            if column > MOST_COLUMNS:
+                raise TableError(
+                    f"{self.name}, line {line}: index {column} is above {MOST_COLUMNS}. Fit such wide tables in Python "
+                    "with sklearn.datasets.load_svmlight_file and a classifier of softpolytope."
+                )
+            if column in cells:
+                raise TableError(f"{self.name}, line {line}: index {column} occurs twice.")
+            cells[column] = number
+        return cells
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None

@@ -1,0 +1,219 @@
+"""A classifier of raw rows: what encodes them and what classifies them, saved as one file."""
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from softpolytope._typing import FloatArray
+from softpolytope.estimators._files import (
+    classifier_from,
+    packed_classifier,
+    register_model,
+)
+from softpolytope.estimators.classifiers import CLASSIFIERS, SumStackSoftplusClassifier
+from softpolytope.export.archive import ModelFileError, write_archive
+from softpolytope.tabular.encoding import TableEncoder
+from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, read_rows, study
+from softpolytope.tabular.readers import open_table
+from softpolytope.tabular.table import Chunk, TableError
+from softpolytope.tabular.target import Target
+
+KIND = "TableClassifier"
+# Error and log-loss on held-out rows, by the name of the model.
+Scores = dict[str, dict[str, float]]
+
+
+class TableClassifier:
+    """A classifier of tables: columns of numbers or categories, some values missing.
+
+    Numbers that are missing become the median of the training rows. Every category is a column of zeros and ones;
+    missing is a category of its own if training rows had missing values. A category that training rows did not have is
+    zero in all of these columns. Columns are found by name; those the model does not know are ignored.
+
+    Parameters
+    ----------
+    classifier : softpolytope classifier, optional
+        By default a SumStackSoftplusClassifier.
+    categorical : sequence of str
+        Columns of categories though they may look like numbers.
+    max_categories : int
+        Columns of more categories are refused.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        The columns.
+    target_ : Target
+        Name and classes of the column to predict.
+    classifier_ : softpolytope classifier
+        Fitted to encoded rows.
+    held_out_ : dict
+        Error and log-loss on held-out rows by model, if there were any.
+
+    Examples
+    --------
+    >>> from softpolytope.tabular import TableClassifier
+    >>> buys = ["no", "no", "yes", "yes"] * 20
+    >>> table = {"age": [20, 30, None, 50] * 20, "colour": ["red", "blue"] * 40, "buys": buys}
+    >>> model = TableClassifier().fit(table, "buys")
+    >>> model.feature_names_
+    ('age', 'colour=blue', 'colour=red')
+    >>> model.predict({"age": [55.0], "colour": ["green"]}).tolist()
+    ['yes']
+    """
+
+    encoder_: TableEncoder
+    target_: Target
+    classifier_: Any
+    held_out_: Scores
+
+    def __init__(
+        self, classifier: Any = None, *, categorical: Sequence[str] = (), max_categories: int = MOST_CATEGORIES
+    ) -> None:
+        self.classifier = classifier
+        self.categorical = categorical
+        self.max_categories = max_categories
+
+    def fit(self, table: Any, target: str, *, features: Sequence[str] = (), drop: Sequence[str] = ()) -> Self:
+        """Fit to a table.
+
+        Parameters
+        ----------
+        table : path, data frame, dict of columns, or what `open_table` gave
+            With the target among its columns.
+        target : str
+            Name of the column to predict.
+        features : sequence of str
+            Columns to predict it from, by default all others.
+        drop : sequence of str
+            Columns to leave out.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        source = _opened(table)
+        choice = Choice(target, tuple(features), tuple(drop), tuple(self.categorical), self.max_categories)
+        plan = study(source, choice)
+        rows, codes = read_rows(source, plan)
+        encoder = plan.encoder.fitted(rows)
+        encoder.fill(rows)
+        classifier = SumStackSoftplusClassifier(random_state=0) if self.classifier is None else self.classifier
+        self._take(encoder, plan.target, clone(classifier).fit(rows, plan.target.labels[codes]), {})
+        return self
+
+    @classmethod
+    def from_parts(cls, encoder: TableEncoder, target: Target, classifier: Any, held_out: Scores | None = None) -> Self:
+        """Of a fitted classifier and what encodes its rows."""
+        if encoder.n_encoded != classifier.n_features_in_:
+            raise ValueError(
+                f"the columns are encoded as {encoder.n_encoded}, and the classifier has {classifier.n_features_in_}."
+            )
+        if target.labels.tolist() != classifier.classes_.tolist():
+            raise ValueError("the classes of the target and of the classifier differ.")
+        # Rows come without names, in the encoder's order.
+        plain = copy.copy(classifier)
+        plain.__dict__.pop("feature_names_in_", None)
+        model = cls(plain)
+        model._take(encoder, target, plain, held_out or {})
+        return model
+
+    @classmethod
+    def of_classifier(cls, classifier: Any) -> Self:
+        """Of a classifier that was fitted to plain numbers: columns by its feature names, or x0, x1, ..."""
+        names = getattr(classifier, "feature_names_in_", None)
+        known = (
+            [f"x{number}" for number in range(classifier.n_features_in_)] if names is None else list(map(str, names))
+        )
+        target = Target("y", tuple(classifier.classes_.tolist()))
+        return cls.from_parts(TableEncoder.of_numbers(known), target, classifier)
+
+    def _take(self, encoder: TableEncoder, target: Target, classifier: Any, held_out: Scores) -> None:
+        self.encoder_, self.target_, self.classifier_, self.held_out_ = encoder, target, classifier, held_out
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes in order."""
+        return np.asarray(self.classifier_.classes_)
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return self.encoder_.encoded_names
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of encoded columns."""
+        return self.encoder_.n_encoded
+
+    def named_classifier(self) -> Any:
+        """The classifier with the names of the encoded columns, which its words then use."""
+        named = copy.copy(self.classifier_)
+        named.feature_names_in_ = np.array(self.feature_names_, dtype=object)
+        return named
+
+    def encode(self, table: Any) -> FloatArray:
+        """Rows as the classifier takes them, (n_rows, n_encoded)."""
+        if isinstance(table, Chunk):
+            return self.encoder_.encode(table)
+        parts = [self.encoder_.encode(chunk) for chunk in _opened(table).chunks()]
+        return np.concatenate(parts) if parts else np.empty((0, self.n_features_in_))
+
+    def predict_proba(self, table: Any) -> FloatArray:
+        """Probabilities of the classes, (n_rows, n_classes)."""
+        return np.asarray(self.classifier_.predict_proba(self.encode(table)))
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        return np.asarray(self.classifier_.predict(self.encode(table)))
+
+    def save(self, path: str | Path) -> None:
+        """Write a file that `softpolytope.load_model` reads; no pickle inside."""
+        header, arrays = packed_classifier(self.classifier_)
+        document = {
+            "class": KIND,
+            "columns": self.encoder_.to_plain(),
+            "target": self.target_.name,
+            "held_out": self.held_out_,
+            "classifier": header,
+        }
+        write_archive(path, document, arrays)
+
+
+def _opened(table: Any) -> Any:
+    return table if hasattr(table, "chunks") and hasattr(table, "name") else open_table(table)
+
+
+def _unpacked(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TableClassifier:
+    """A model of the parts of a file, each of them checked."""
+    classifier = classifier_from(header["classifier"], arrays, CLASSIFIERS)
+    name = header["target"]
+    if type(name) is not str:
+        raise ModelFileError("the target has no name.")
+    classes = tuple(classifier.classes_.tolist())
+    if set(map(type, classes)) not in ({int}, {str}):
+        raise ModelFileError("the classes are neither whole numbers nor text.")
+    encoder = TableEncoder.from_plain(header["columns"])
+    return TableClassifier.from_parts(encoder, Target(name, classes), classifier, _checked_scores(header["held_out"]))
+
+
+def _checked_scores(plain: Any) -> Scores:
+    if not isinstance(plain, Mapping) or len(plain) > 100:
+        raise ModelFileError("the scores are not readable.")
+    for name, scores in plain.items():
+        is_right = isinstance(scores, Mapping) and set(scores) == {"error", "log_loss"} and len(name) < 200
+        if not is_right or not all(type(value) is float and math.isfinite(value) for value in scores.values()):
+            raise ModelFileError("the scores are not readable.")
+    return {name: dict(scores) for name, scores in plain.items()}
+
+
+register_model(KIND, _unpacked)
+
+__all__ = ["TableClassifier", "TableError"]

@@ -1,0 +1,70 @@
+"""`softpolytope explain`: words and JSON about models and rows."""
+
+import json
+
+import pytest
+from tables import customers, fitted, write_csv
+
+from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope.cli import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A model and a table."""
+    fitted().save(tmp_path / "m")
+    return str(tmp_path / "m"), str(write_csv(tmp_path / "data.csv", customers()))
+
+
+def test_a_model_in_words(files, capsys):
+    """Without rows, its half-spaces, in the names of the columns."""
+    assert main(["explain", files[0]]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Class 'yes', labelling 0.")
+    assert "income" in printed
+    assert "Row" not in printed
+
+
+def test_rows_in_words(files, capsys):
+    """Probabilities, votes, and what would change the decision, with the line of the file."""
+    assert main(["explain", *files, "--rows", "0,5", "--counterfactual"]) == 0
+    printed = capsys.readouterr().out
+    assert "data.csv, line 2): P(no) = " in printed
+    assert "data.csv, line 7): P(no) = " in printed
+    assert printed.count("It would be ") == 2
+    assert "expert" in printed
+    assert "would bring it there" in printed
+
+
+def test_rows_as_json(files, capsys):
+    """The same for machines; a changed row is decided as it says."""
+    assert main(["explain", *files, "--rows", "3", "--counterfactual", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["columns"] == list(fitted().feature_names_)
+    (row,) = document["rows"]
+    assert row["row"] == 3
+    assert sum(row["probabilities"].values()) == pytest.approx(1.0)
+    assert row["counterfactual"]["found"]
+    assert row["counterfactual"]["prediction"] != row["prediction"]
+    assert {"expert", "share", "votes_yes", "feature"} <= set(row["votes"][0])
+    assert document["polytopes"][0]["experts"][0]["in_words"].startswith("Expert")
+
+
+def test_no_change_is_a_negative_answer(tmp_path, capsys):
+    """Exit code 1 where no other decision was found."""
+    table = {"c": ["p", "q"] * 30, "y": ["a"] * 57 + ["b"] * 3}
+    TableClassifier(SoftplusClassifier(random_state=0)).fit(table, "y").save(tmp_path / "m")
+    (tmp_path / "d.csv").write_text("c\np\n")
+    assert main(["explain", str(tmp_path / "m"), str(tmp_path / "d.csv"), "--counterfactual"]) == 1
+    assert "no other decision was found" in capsys.readouterr().out
+
+
+def test_wrong_use(files, capsys):
+    """Rows that are not there, rows without a table, no numbers."""
+    assert main(["explain", *files, "--rows", "500"]) == 2
+    assert "has no row 500: it has the rows 0 to 119" in capsys.readouterr().err
+    assert main(["explain", files[0], "--rows", "1"]) == 2
+    assert "Name its file after the model" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["explain", *files, "--rows", "-1,x"])
+    assert stop.value.code == 2

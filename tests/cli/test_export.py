@@ -1,0 +1,74 @@
+"""`softpolytope export`: files that give the model's probabilities."""
+
+import json
+import runpy
+import sqlite3
+
+import numpy as np
+import pytest
+from tables import FEATURES, customers, fitted, raw_row, write_csv
+
+from softpolytope.cli import main
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model file."""
+    fitted().save(tmp_path / "m")
+    return str(tmp_path / "m")
+
+
+def test_sql(model, tmp_path, capsys):
+    """An expression for one class, or a query for all; SQLite evaluates both to 1e-9."""
+    rows = [raw_row(row) for row in customers()]
+    data = write_csv(tmp_path / "data.csv", customers())
+    expected = fitted().predict_proba(data)
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE t (age REAL, income REAL, colour TEXT, children REAL)")
+    database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [list(row.values()) for row in rows])
+    assert main(["export", model, "--to", "sql", "--class", "no"]) == 0
+    found = [row[0] for row in database.execute(f"SELECT {capsys.readouterr().out} FROM t")]
+    assert found == pytest.approx(expected[:, 0], abs=1e-9)
+    assert main(["export", model, "--to", "sql", "--table", "t", "-o", str(tmp_path / "q.sql")]) == 0
+    answer = database.execute((tmp_path / "q.sql").read_text())
+    assert [item[0] for item in answer.description] == [*FEATURES, "P(no)", "P(yes)"]
+    assert np.array([row[-2:] for row in answer]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_python(model, tmp_path, capsys):
+    """A module that takes dicts; --json tells the columns."""
+    assert main(["export", model, "--to", "python", "-o", str(tmp_path / "x.py"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["inputs"] == FEATURES
+    exported = runpy.run_path(str(tmp_path / "x.py"))
+    row = raw_row(customers()[0])
+    expected = fitted().predict_proba({name: [value] for name, value in row.items()})[0]
+    assert exported["predict_proba_of_row"](row) == pytest.approx(expected, abs=1e-12)
+
+
+def test_onnx(model, tmp_path, capsys):
+    """The inputs are the encoded columns, and a note lists them."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    path = tmp_path / "x.onnx"
+    assert main(["export", model, "--to", "onnx", "-o", str(path)]) == 0
+    assert f"in this order: {', '.join(fitted().feature_names_)}." in capsys.readouterr().err
+    rows = fitted().encode(write_csv(tmp_path / "data.csv", customers()))
+    session = runtime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    _, chances = session.run(None, {session.get_inputs()[0].name: rows})
+    assert chances == pytest.approx(fitted().classifier_.predict_proba(rows), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "onnx"], "say which file to write: -o model.onnx"),
+        (["--to", "python", "--table", "t"], "are about SQL"),
+        (["--to", "sql", "--class", "maybe"], "none of the classes no, yes"),
+        (["--to", "sql", "--class", "no", "--table", "t"], "Leave out --class"),
+        (["--to", "python", "-o", "no/such/folder/x.py"], "there is no folder"),
+    ],
+)
+def test_wrong_use(model, capsys, arguments, message):
+    """Each is told."""
+    assert main(["export", model, *arguments]) == 2
+    assert message in capsys.readouterr().err

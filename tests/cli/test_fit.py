@@ -1,0 +1,235 @@
+"""`softpolytope fit`, as a new user meets it: a table with text, dates and holes, and every way to get it wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from tables import HEADER, customers, write_csv
+
+from softpolytope import load_model
+from softpolytope.cli import main
+
+# Small models: what is tested is the command.
+QUICK = ["--classifier", "sum", "--max-experts", "2", "--quiet", "--jobs", "1"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Customers as a CSV file."""
+    return write_csv(tmp_path / "train.csv", customers())
+
+
+def fit(table, *more):
+    """Run the command; returns its exit code and the path of the model."""
+    path = table.parent / "model.softpolytope"
+    return main(["fit", str(table), "--target", "buys", "-o", str(path), *QUICK, *more]), path
+
+
+def error_of(capsys):
+    """What was told on standard error: one or two lines, no traceback."""
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert told.startswith("softpolytope: ")
+    assert told.count("\n") <= 2
+    return told
+
+
+def test_a_new_user_is_led_to_a_model(table, capsys):
+    """The messages name what to drop; then there is a comparison and a model that takes raw rows."""
+    code, path = fit(table)
+    assert code == 2
+    assert "Leave it out: --drop id" in error_of(capsys)
+    assert fit(table, "--drop", "id")[0] == 2
+    assert "(--drop when)" in error_of(capsys)
+    assert list(table.parent.iterdir()) == [table]
+    assert fit(table, "--drop", "id,when")[0] == 0
+    printed = capsys.readouterr().out
+    assert "120 rows; age, income, colour (3 categories), children -> buys: no, yes" in printed
+    assert "Learned from 90 rows, tested on the 30 others" in printed
+    assert "Fitted again, to all 120 rows" in printed
+    for name in ("majority vote", "logistic regression", "softpolytope"):
+        assert any(line.startswith(name) and "%" in line for line in printed.splitlines())
+    model = load_model(path)
+    assert set(model.held_out_) == {"majority vote", "logistic regression", "softpolytope"}
+    assert model.predict({"age": [30.0], "income": [80.0], "colour": ["red"], "children": [3]}).tolist() == ["yes"]
+    assert np.mean(model.predict(table) == [row[-1] for row in customers()]) > 0.8
+
+
+def test_test_file_and_json(table, capsys):
+    """A test file is never learned from; JSON has the scores; --features takes some columns only."""
+    test = write_csv(table.parent / "test.csv", customers(150)[120:])
+    code, path = fit(table, "--features", "age,income", "--test", str(test), "--json")
+    assert code == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["columns"] == ["age", "income"]
+    assert document["tested_rows"] == 30
+    assert document["rows"] == 120
+    model = load_model(path)
+    error = np.mean(model.predict(test) != [row[-1] for row in customers(150)[120:]])
+    assert document["held_out"]["softpolytope"]["error"] == pytest.approx(error)
+    shares = np.mean([row[-1] == "no" for row in customers(150)[120:]])
+    assert document["held_out"]["majority vote"]["error"] == pytest.approx(min(shares, 1 - shares))
+
+
+@pytest.mark.slow
+def test_parquet_and_svmlight(table, capsys):
+    """The same table as Parquet gives the same model; svmlight needs no target."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    drop = ("--drop", "id,when", "--test-size", "0")
+    assert fit(table, *drop)[0] == 0
+    expected = (table.parent / "model.softpolytope").read_bytes()
+    columns = dict(zip(HEADER, zip(*customers(), strict=True), strict=True))
+    cells = {name: [None if cell in ("", "NA") else cell for cell in column] for name, column in columns.items()}
+    numbers = {name: [cell and float(cell) for cell in cells[name]] for name in ("age", "income", "children")}
+    parquet.write_table(pa.table(cells | numbers), table.parent / "train.parquet")
+    assert fit(table.parent / "train.parquet", *drop)[0] == 0
+    assert (table.parent / "model.softpolytope").read_bytes() == expected
+    svm = table.parent / "a.svm"
+    svm.write_text("".join(f"{(-1) ** n} 1:{n % 2 + n / 99:.3f} 4:{n % 7}\n" for n in range(60)))
+    capsys.readouterr()
+    assert main(["fit", str(svm), "-o", str(table.parent / "s"), *QUICK, "--json", "--test-size", "0"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["columns"], document["classes"]) == (["1", "2", "3", "4"], [-1, 1])
+
+
+def test_three_classes(tmp_path, capsys):
+    """Fitted, predicted, explained and exported; SQL then asks which class is meant."""
+    table = tmp_path / "t.csv"
+    rows = [f"{n % 3 + n / 300:.3f},{'p' if n % 2 else 'q'},{'abc'[n % 3]}" for n in range(90)]
+    table.write_text("x,c,buys\n" + "\n".join(rows) + "\n")
+    code, path = fit(table, "--json")
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == ["a", "b", "c"]
+    assert main(["predict", str(path), str(table), "--proba"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "prediction,P(a),P(b),P(c)"
+    assert main(["explain", str(path), str(table), "--rows", "1", "--counterfactual"]) == 0
+    assert "class 'not b', labelling 1" in capsys.readouterr().out
+    assert main(["export", str(path), "--to", "sql"]) == 2
+    assert "--class, one of a, b, c" in error_of(capsys)
+
+
+def test_a_seed_gives_the_same_file(table):
+    """Whatever the number of threads; another seed gives another."""
+    drop = ("--drop", "id,when", "--test-size", "0", "--max-experts", "2")
+    files = {}
+    for name, more in {"a": ("--seed", "1"), "b": ("--seed", "1", "--jobs", "2"), "c": ("--seed", "2")}.items():
+        assert fit(table, *drop, *more)[0] == 0
+        files[name] = (table.parent / "model.softpolytope").read_bytes()
+    assert files["a"] == files["b"] != files["c"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "more", "message"),
+    [
+        (None, ["--target", "bys"], "has no column 'bys'; it has id, age"),
+        (None, ["--drop", "what"], "has no column 'what'"),
+        ((5, 2, "a lot"), [], r"'income' holds both numbers ('27.81' at "),
+        ((5, 6, ""), [], "line 7, column 'buys' has no value"),
+        (None, ["--classifier", "softplus", "--layers", "2"], "--classifier softplus has no --max-experts"),
+        (None, ["--checkpoint", "x", "--drop", "id,when"], "checkpoint is for chains"),
+        (None, ["-o", "."], "is a folder"),
+        (None, ["-o", "no/such/folder/m"], "there is no folder no/such/folder"),
+        (None, ["-o", "/dev/null"], "is no regular file"),
+        (None, ["--format", "parquet"], "damaged or no Parquet file"),
+        (None, ["--format", "svmlight", "--target", "label"], "is not of the form index:number"),
+    ],
+)
+def test_what_goes_wrong_is_told(tmp_path, capsys, edit, more, message):
+    """In one or two lines, with exit code 2, and nothing is left behind."""
+    rows = [list(row) for row in customers()]
+    if edit is not None:
+        rows[edit[0]][edit[1]] = edit[2]
+    table = write_csv(tmp_path / "train.csv", rows)
+    assert fit(table, "--drop", "id,when", *more)[0] == 2
+    assert message.replace("'27.81'", repr(rows[0][2])) in error_of(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"x,buys\n", "has no rows below its header"),
+        (b"x,buys\n1,a\n2,a\n3,a\n", "only one class, 'a'"),
+        (b"x,x,buys\n1,1,a\n", "has two columns 'x'"),
+        (b"x,buys\n\xff,a\n", "not UTF-8: line 2"),
+        (b",x,buys\n0,1,a\n1,1,b\n", "column 'Unnamed: 0' has no name of its own; it is often row numbers"),
+        (b"x,buys\n1,a\n2\n", "line 3: 1 cells"),
+    ],
+)
+def test_files_of_no_use(tmp_path, capsys, content, message):
+    """Each kind is told, and no model is written."""
+    table = tmp_path / "t.csv"
+    table.write_bytes(content)
+    assert fit(table)[0] == 2
+    assert message in error_of(capsys)
+    assert list(tmp_path.iterdir()) == [table]
+
+
+def test_files_that_are_none(tmp_path, capsys):
+    """Nothing there, a folder, no target named."""
+    assert fit(tmp_path / "none.csv")[0] == 2
+    assert "none.csv cannot be read: No such file" in error_of(capsys)
+    (tmp_path / "folder.csv").mkdir()
+    assert fit(tmp_path / "folder.csv")[0] == 2
+    assert "is a folder" in error_of(capsys)
+    table = write_csv(tmp_path / "train.csv", customers())
+    assert main(["fit", str(table), "-o", str(tmp_path / "m")]) == 2
+    assert "--target NAME" in error_of(capsys)
+
+
+def test_too_few_rows_to_test(tmp_path, capsys):
+    """A class of one row: no evaluation, said so, and a model all the same."""
+    table = tmp_path / "t.csv"
+    table.write_text("x,buys\n" + "".join(f"{n},{'yes' if n == 9 else 'no'}\n" for n in range(10)))
+    assert fit(table, "--inference", "map")[0] == 0
+    printed = capsys.readouterr()
+    assert "too few rows of some class" in printed.err
+    assert "Fitted to all 10 rows" in printed.out
+
+
+def test_help_has_examples(capsys):
+    """Every command shows how it is used."""
+    for command in ("fit", "predict", "explain", "export", "report", "datasets", "figures", "demo"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"softpolytope {command} " in capsys.readouterr().out.split("example")[1]
+
+
+def chains(table, *more):
+    """A command that runs chains and keeps them."""
+    return [
+        *("fit", str(table), "--target", "buys", "--drop", "id,when", "--test-size", "0", "--inference", "gibbs"),
+        *("--checkpoint", str(table.parent / "chains"), "-o", str(table.parent / "m"), "--classifier", "sum"),
+        *("--jobs", "1", *more),
+    ]
+
+
+@pytest.mark.slow
+def test_an_interrupted_fit_goes_on(table, capsys):
+    """Ctrl-C: exit code 130, no traceback, no model; the same command again goes on and gives the model of one run."""
+    command = [sys.executable, "-m", "softpolytope.cli", *chains(table, "--sweeps", "300")]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    first = table.parent / "chains" / "all"
+    deadline = time.monotonic() + 60.0
+    while not first.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=60)
+    assert "Traceback" not in told
+    if run.returncode == 130:  # else it was done before the signal came
+        assert not (table.parent / "m").exists()
+    assert main(chains(table, "--sweeps", "300", "--quiet")) == 0
+    resumed = (table.parent / "m").read_bytes()
+    os.rename(table.parent / "chains", table.parent / "earlier")  # noqa: PTH104
+    assert main(chains(table, "--sweeps", "300", "--quiet")) == 0
+    assert (table.parent / "m").read_bytes() == resumed
+    assert main(chains(table, "--sweeps", "300", "--quiet", "--seed", "5")) == 2
+    assert "was written by a run with other data, settings or seed" in capsys.readouterr().err

@@ -1,0 +1,60 @@
+"""Tables for tests: customers with numbers, categories, missing values, dates and identifiers."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from softpolytope import SumSoftplusClassifier, TableClassifier
+
+HEADER = ["id", "age", "income", "colour", "when", "children", "buys"]
+FEATURES = ["age", "income", "colour", "children"]
+
+
+@functools.cache
+def customers(n_rows=120):
+    """Rows of text as a CSV file has them."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for number in range(n_rows):
+        age, income, children = rng.integers(18, 80), rng.gamma(3.0, 12.0), rng.integers(0, 4)
+        colour = rng.choice(["red", "blue", "dark green, or so"])
+        buys = (income > 35.0 and age < 60) or (colour == "red" and children >= 2)
+        rows.append(
+            [
+                f"c{number:04d}",
+                "" if rng.random() < 0.1 else str(age),
+                f"{income:.2f}",
+                "NA" if rng.random() < 0.1 else str(colour),
+                f"2024-0{1 + number % 9}-{1 + number % 28:02d}",
+                str(children),
+                "yes" if buys else "no",
+            ]
+        )
+    return rows
+
+
+def write_csv(path, rows, header=HEADER):
+    """Write rows, text with commas in quotes."""
+    lines = [",".join(f'"{cell}"' if "," in cell else cell for cell in row) for row in [header, *rows]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@functools.cache
+def fitted():
+    """A small model of the customers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_csv(Path(folder) / "train.csv", customers())
+        classifier = SumSoftplusClassifier(random_state=0, max_experts=3, n_restarts=2)
+        return TableClassifier(classifier).fit(path, "buys", drop=["id", "when"])
+
+
+def raw_row(row):
+    """A row of text as a dict of the model's columns, None where a value is missing."""
+    cells = dict(zip(HEADER, row, strict=True))
+    return {
+        name: None if cells[name] in ("", "NA") else cells[name] if name == "colour" else float(cells[name])
+        for name in FEATURES
+    }

@@ -1,0 +1,169 @@
+"""The encoder: scikit-learn's transformers, one file, and what it does with what it has not seen."""
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+
+from softpolytope.tabular import TableError, open_table
+from softpolytope.tabular.encoding import CategoryColumn, NumericColumn, TableEncoder
+from softpolytope.tabular.plan import Choice, read_rows, study
+
+
+def planned(columns, **options):
+    """Rows of a table, encoded by what is learned from it."""
+    table = open_table({**columns, "y": [0, 1] * (len(next(iter(columns.values()))) // 2)})
+    plan = study(table, Choice("y", **options))
+    rows, _ = read_rows(table, plan)
+    encoder = plan.encoder.fitted(rows)
+    encoder.fill(rows)
+    return encoder, rows
+
+
+def test_encodes_as_scikit_learn_does(rng):
+    """Medians and zeros and ones, for rows seen and not seen."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "a": np.where(rng.random(40) < 0.2, np.nan, rng.normal(size=40)),
+            "c": rng.choice(["x", "y", "z"], 40),
+            "b": rng.normal(size=40),
+        }
+    )
+    theirs = make_column_transformer(
+        (SimpleImputer(strategy="median"), ["a"]),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["c"]),
+        (SimpleImputer(strategy="median"), ["b"]),
+    ).fit(frame)
+    encoder, rows = planned({name: frame[name].tolist() for name in frame})
+    assert np.array_equal(rows, theirs.transform(frame))
+    strange = pandas.DataFrame({"a": [np.nan, 2.0], "c": ["w", "y"], "b": [np.nan, 1.0]})
+    (chunk,) = open_table(strange).chunks()
+    assert np.array_equal(encoder.encode(chunk), theirs.transform(strange))
+    assert encoder.is_unknown(encoder.encode(chunk))["c"].tolist() == [True, False]
+
+
+def test_missing_is_a_category_where_it_was_seen():
+    """Else it is none of the known ones; a missing number is the median in any case."""
+    encoder, rows = planned({"c": ["x", None, "y", "x"], "d": ["p", "q"] * 2, "n": [1.0, 2.0, 3.0, 9.0]})
+    assert encoder.encoded_names == ("c=x", "c=y", "c is missing", "d=p", "d=q", "n")
+    assert rows[1].tolist() == [0.0, 0.0, 1.0, 0.0, 1.0, 2.0]
+    (chunk,) = open_table({"n": [None], "d": [None], "c": [None], "more": [1]}).chunks()
+    assert encoder.encode(chunk).tolist() == [[0.0, 0.0, 1.0, 0.0, 0.0, 2.5]]
+    assert not encoder.is_plain
+
+
+def test_columns_that_lack_are_named():
+    """All of them, and what there is."""
+    encoder = TableEncoder.of_numbers(["a", "b", "c"])
+    (chunk,) = open_table({"b": [1.0], "d": [2.0]}).chunks()
+    with pytest.raises(TableError, match="lacks the columns a, c, which the model needs; it has b, d"):
+        encoder.encode(chunk)
+    (chunk,) = open_table({"a": [1.0, None], "b": [1.0, 2.0], "c": [1.0, 2.0]}).chunks()
+    with pytest.raises(TableError, match="row 1, column 'a' has no value"):
+        encoder.encode(chunk)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([f"name {number}" for number in range(20)], r"'c' holds a different text in every row .*: --drop c\."),
+        (
+            [f"2024-01-{1 + number % 9:02d}" for number in range(20)],
+            r"'c' holds dates or times \(such as '2024-01-01'\)",
+        ),
+        (["3/12/99", "4/12/99"] * 10, "holds dates or times"),
+        (["12:30", "9:45:10"] * 10, "holds dates or times"),
+        (
+            ["1", "2", "3", "4,5"] * 5,
+            r"both numbers \('1' at the table, row 0\) and text \('4,5' at the table, row 3\)",
+        ),
+        ([None] * 20, "'c' has no values at all"),
+        ([f"t{number % 8}" for number in range(20)], "holds 8 different texts .*more than the 5 categories"),
+        (["inf", "1"] * 10, "both numbers"),
+    ],
+)
+def test_columns_of_no_use(column, message):
+    """Each is refused by name, with what to do."""
+    with pytest.raises(TableError, match=message):
+        planned({"c": column, "n": list(range(20))}, most_categories=5)
+
+
+def test_infinite_numbers_are_refused():
+    """With their place, where a file has numbers and not text."""
+    with pytest.raises(TableError, match="row 0, column 'c': inf is no finite number"):
+        planned({"c": [np.inf] * 20})
+
+
+def test_numbers_as_categories():
+    """If the user says so; whole numbers are written without a point, in whatever file."""
+    encoder, _ = planned({"c": ["1", "2", "x", "1"], "n": [1.0, 2.0, 2.0, 1.0]}, categorical=("c", "n"))
+    assert encoder.encoded_names == ("c=1", "c=2", "c=x", "n=1", "n=2")
+
+
+def test_choices_are_checked():
+    """Columns that are not there, the target as a feature, nothing left."""
+    table = open_table({"a": [1, 2], "y": [0, 1]})
+    for choice, message in [
+        (Choice("z"), "no column 'z'; it has a, y"),
+        (Choice("y", features=("b",)), "no column 'b'"),
+        (Choice("y", drop=("y",)), "is the target"),
+        (Choice("y", drop=("a",)), "no column left to predict 'y' from"),
+        (Choice("y", features=("a", "a")), "named twice"),
+    ]:
+        with pytest.raises(TableError, match=message):
+            study(table, choice)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1", "0", "1.0", "+1"], (0, 1)),
+        (["b", "a", "b", "10"], ("10", "a", "b")),
+        ([-1.0, 1.0, 1.0, -1.0], (-1, 1)),
+        ([True, False, True, True], ("False", "True")),
+    ],
+)
+def test_classes(labels, classes):
+    """Whole numbers if all are, text else."""
+    table = open_table({"a": [1.0, 2.0, 3.0, 4.0], "y": labels})
+    plan = study(table, Choice("y"))
+    assert plan.target.classes == classes
+    assert len(read_rows(table, plan)[1]) == 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 30, "only one class, 'a'"),
+        (["a", None] * 15, r"row 1, column 'y' has no value, and it is the one to predict"),
+        ([number + 0.5 for number in range(30)], "30 different values .* a quantity or a name"),
+    ],
+)
+def test_targets_of_no_use(labels, message):
+    """One class, missing labels, a quantity."""
+    with pytest.raises(TableError, match=message):
+        study(open_table({"a": list(range(30)), "y": labels}), Choice("y"))
+
+
+def test_plain_form_and_back():
+    """What a file holds gives the same encoder; anything else is refused."""
+    encoder = TableEncoder(
+        (
+            NumericColumn("a", 1.5, has_missing=True, is_whole=False),
+            CategoryColumn("b", ("x", "y"), has_missing=True),
+        )
+    )
+    plain = encoder.to_plain()
+    assert TableEncoder.from_plain(plain) == encoder
+    hostile = [
+        [], None, {}, [None], [plain[0], plain[0]],
+        [{**plain[0], "fill": float("nan")}], [{**plain[0], "fill": 1}], [{**plain[0], "fill": "1"}],
+        [{**plain[0], "is_whole": 1}], [{**plain[0], "name": None}], [{**plain[0], "more": 1}],
+        [{**plain[1], "categories": []}], [{**plain[1], "categories": ["x", "x"]}], [{**plain[1], "categories": [1]}],
+        [{**plain[1], "categories": "xy"}], [{**plain[1], "has_missing": None}], [{**plain[1], "kind": "text"}],
+    ]  # fmt: skip
+    for item in hostile:
+        with pytest.raises(ValueError, match="columns of the table are damaged"):
+            TableEncoder.from_plain(item)

@@ -1,0 +1,157 @@
+"""A classifier of raw rows: files without pickles, exports with the encoding, reasons in raw columns."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tables import FEATURES, customers, fitted, raw_row, write_csv
+
+from softpolytope import SoftplusClassifier, TableClassifier, load_model
+from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+from softpolytope.tabular import open_table
+from softpolytope.tabular.exports import python_source_of, sql_query
+from softpolytope.tabular.reasons import explained, named_polytopes, nearest_change, vote_in_words
+from softpolytope.tabular.table import rows_at
+
+
+def test_a_saved_model_is_the_same_model(tmp_path):
+    """Probabilities of raw rows, of a file and of a data frame, to the last bit; saved again, the same bytes."""
+    model = fitted()
+    data = write_csv(tmp_path / "data.csv", customers())
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert isinstance(again, TableClassifier)
+    assert again.encoder_ == model.encoder_
+    assert np.array_equal(again.predict_proba(data), model.predict_proba(data))
+    assert again.predict(data).tolist() == model.predict(data).tolist()
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    columns = {name: [raw_row(row)[name] for row in customers()] for name in FEATURES}
+    assert np.array_equal(model.predict_proba(columns), model.predict_proba(data))
+
+
+def test_hostile_files_are_refused(tmp_path):
+    """Whatever is changed in the table's part: columns, target, scores, classes, numbers of columns."""
+    path = tmp_path / "m"
+    fitted().save(path)
+    header, arrays = read_archive(path)
+    columns, inner = header["columns"], header["classifier"]
+    edits = [
+        {"columns": None}, {"columns": columns[:-1]}, {"columns": [*columns[:-1], columns[0]]},
+        {"columns": [{**columns[0], "fill": "x"}, *columns[1:]]},
+        {"columns": [columns[0], columns[1], {**columns[2], "categories": ["a"] * 3}, columns[3]]},
+        {"target": 1}, {"target": None}, {"held_out": []}, {"held_out": {"x": 1}},
+        {"held_out": {"x": {"error": "0", "log_loss": 1.0}}}, {"held_out": {"x": {"error": 0.1}}},
+        {"classifier": None}, {"classifier": {**inner, "class": "TableClassifier"}}, {"classifier": header},
+        {"classifier": {**inner, "classes": {"kind": "float64", "values": [0.5, 1.5]}}},
+        {"classifier": {**inner, "n_features": 3}}, {"class": ["TableClassifier"]}, {"class": "Other"},
+    ]  # fmt: skip
+    for edit in edits:
+        write_archive(path, {**header, **edit}, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+    for name in header:
+        write_archive(path, {key: value for key, value in header.items() if key != name}, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+    write_archive(path, header, arrays)
+    assert load_model(path).target_.name == "buys"
+
+
+def test_plain_classifiers_take_tables():
+    """Columns are found by the names of the features; nothing may be missing."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"b": [0.0, 1.0, 2.0] * 5, "a": [1.0, 0.0, 3.0] * 5})
+    classifier = SoftplusClassifier(inference="map", random_state=0).fit(frame, [0, 1, 1] * 5)
+    model = TableClassifier.of_classifier(classifier)
+    found = model.predict_proba({"a": [1.0], "b": [2.0], "c": ["x"]})
+    assert np.array_equal(found, classifier.predict_proba(pandas.DataFrame({"b": [2.0], "a": [1.0]})))
+    with pytest.raises(ValueError, match="are encoded as 2, and the classifier has 1"):
+        TableClassifier.from_parts(
+            model.encoder_, model.target_, SoftplusClassifier(inference="map").fit([[0.0], [1.0]] * 9, [0, 1] * 9)
+        )
+
+
+def test_sql_takes_raw_columns(tmp_path):
+    """SQLite gives the probabilities of all classes to 1e-9; so does DuckDB. NULL is missing."""
+    duckdb = pytest.importorskip("duckdb")
+    model = fitted()
+    rows = [raw_row(row) for row in customers()] + [{"age": None, "income": 1.0, "colour": "it's new", "children": 2.0}]
+    expected = model.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
+    for database in (sqlite3.connect(tmp_path / "d"), duckdb.connect()):
+        database.execute('CREATE TABLE "a t" (age DOUBLE, income DOUBLE, colour VARCHAR, children DOUBLE)')
+        database.executemany('INSERT INTO "a t" VALUES (?, ?, ?, ?)', [list(row.values()) for row in rows])
+        found = np.array([row[-2:] for row in database.execute(sql_query(model, "a t")).fetchall()])
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_python_source_takes_raw_rows(tmp_path):
+    """A bare interpreter gives the probabilities of dicts to 1e-12."""
+    model = fitted()
+    rows = [raw_row(row) for row in customers()]
+    (tmp_path / "exported.py").write_text(python_source_of(model))
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import exported
+print(json.dumps([[exported.predict_proba_of_row(row), exported.predict_row(row)] for row in json.load(sys.stdin)]))
+"""
+    command = [sys.executable, "-I", "-S", "-c", code]
+    run = subprocess.run(command, input=json.dumps(rows), capture_output=True, text=True, check=True)  # noqa: S603
+    found = json.loads(run.stdout)
+    columns = {name: [row[name] for row in rows] for name in FEATURES}
+    assert np.array([item[0] for item in found]) == pytest.approx(model.predict_proba(columns), abs=1e-12)
+    assert [item[1] for item in found] == model.predict(columns).tolist()
+
+
+def test_nearest_changes_are_rows_a_file_could_have(tmp_path):
+    """After the change the model decides otherwise; whole numbers stay whole, categories are categories."""
+    model = fitted()
+    path = write_csv(tmp_path / "data.csv", customers())
+    for number, row in enumerate(rows_at(open_table(path), range(6))):
+        change = nearest_change(model, row)
+        assert change.is_found
+        new = raw_row(customers()[number]) | {item.column: item.after for item in change.changes}
+        label = model.predict({name: [value] for name, value in new.items()})[0]
+        assert label == change.otherwise != change.decided == model.predict(row)[0]
+        for item in change.changes:
+            assert item.column not in ("age", "children") or item.after == int(item.after)
+            assert item.column in change.in_words()
+
+
+def test_a_category_can_be_the_nearest_change(rng):
+    """Where it decides and the numbers do not; one category becomes another, whole."""
+    colours = rng.choice(["red", "blue", "green"], 90).tolist()
+    table = {"n": rng.normal(size=90).tolist(), "c": colours, "y": [colour == "red" for colour in colours]}
+    model = TableClassifier(SoftplusClassifier(random_state=0)).fit(table, "y")
+    (chunk,) = open_table({"n": [0.1], "c": ["blue"]}).chunks()
+    change = nearest_change(model, chunk)
+    assert [(item.column, item.before, item.after) for item in change.changes] == [("c", "blue", "red")]
+    assert change.in_words().startswith("It would be 'True' with c 'red' instead of 'blue'; ")
+    (chunk,) = open_table({"n": [None], "c": [None]}).chunks()
+    assert "instead of no value" in nearest_change(model, chunk).in_words()
+
+
+def test_no_other_decision():
+    """Where no change within range helps, that is the answer."""
+    table = {"c": ["p", "q"] * 30, "y": ["a"] * 57 + ["b"] * 3}
+    model = TableClassifier(SoftplusClassifier(random_state=0)).fit(table, "y")
+    (chunk,) = open_table({"c": ["p"]}).chunks()
+    change = nearest_change(model, chunk)
+    assert not change.is_found
+    assert "no other decision was found" in change.in_words()
+
+
+def test_reasons_name_the_columns():
+    """Half-spaces and votes speak of age and colour=red; only numbers move by a little."""
+    model = fitted()
+    assert "income" in str(named_polytopes(model))
+    (chunk,) = open_table({name: [raw_row(customers()[0])[name]] for name in FEATURES}).chunks()
+    votes = explained(model, model.encode(chunk)).experts
+    for index in range(len(votes["row"])):
+        vote = {name: column[index] for name, column in votes.items()}
+        assert vote["feature"] in model.feature_names_
+        assert ("would bring it there" in vote_in_words(model, vote)) == (vote["feature"] in FEATURES)
