@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.estimators import _uncertainty
+from softpolytope.inspection.queries import telling_rows
 from softpolytope.inspection.uncertainty import Uncertainty, informative_rows, uncertainty_of
 
 SHORT = {"inference": "gibbs", "n_chains": 2, "n_sweeps": 60, "random_state": 0}
@@ -46,22 +47,24 @@ def test_uncertainty_is_that_of_the_draws(fitted, moons):
 
 
 def test_query_is_by_the_draws(fitted, moons):
-    """One row is that of the largest epistemic uncertainty; of several it is the first."""
+    """About labels, or about parameters, of which one row is that of the largest epistemic uncertainty."""
     X, _ = moons
+    chances = fitted.predict_proba_draws(X)
     rows = fitted.query(X, 5)
-    assert rows.tolist() == informative_rows(fitted.predict_proba_draws(X), 5).tolist()
-    assert fitted.query(X).tolist() == [np.argmax(fitted.predict_uncertainty(X).epistemic)]
+    assert rows.tolist() == telling_rows(chances, 5).tolist()
     assert rows[0] == fitted.query(X)[0]
     assert rows.dtype == np.intp
+    others = fitted.query(X, 5, about="parameters")
+    assert others.tolist() == informative_rows(chances, 5).tolist()
+    assert others[0] == np.argmax(fitted.predict_uncertainty(X).epistemic)
 
 
 def test_queries_lie_where_labels_are_unknown():
-    """Between the rows of both labels, not among them; copies of it are not all there is to ask."""
+    """Between the rows of both labels, not among them."""
     X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
     model = SoftplusClassifier(**{**SHORT, "n_sweeps": 200}).fit(X, y)
-    assert model.query([[-2.0], [0.1], [2.0], [-1.8]]).tolist() == [1]
-    rows = model.query([[0.0]] * 4 + [[0.7], [-0.7]], 3)
-    assert len(set(rows.tolist()) & {4, 5}) > 0
+    for about in ("labels", "parameters"):
+        assert model.query([[-2.0], [0.1], [2.0], [-1.8]], about=about).tolist() == [1]
 
 
 def test_several_classes():
@@ -73,7 +76,8 @@ def test_several_classes():
     chances = model.predict_proba_draws(X)
     assert chances.shape[1:] == (150, 3)
     assert np.array_equal(model.predict_uncertainty(X).epistemic, uncertainty_of(chances).epistemic)
-    assert model.query(X, 4).tolist() == informative_rows(chances, 4).tolist()
+    assert model.query(X, 4).tolist() == telling_rows(chances, 4).tolist()
+    assert model.query(X, 4, about="parameters").tolist() == informative_rows(chances, 4).tolist()
 
 
 def test_rows_may_be_of_any_kind(fitted, moons, tmp_path):
@@ -101,32 +105,42 @@ def test_modes_are_warned_of(moons):
 
 
 def test_many_rows_are_the_same_at_every_call(fitted, moons):
-    """For an integer seed, though labels are sampled; another seed samples others."""
+    """For an integer seed, though labels are sampled; the generator is none that `fit` used."""
     X, _ = moons
-    rows = fitted.query(X, 40)
+    rows = fitted.query(X, 40, about="parameters")
     assert len(set(rows.tolist())) == 40
-    assert np.array_equal(fitted.query(X, 40), rows)
-    generators = [_uncertainty.UncertaintyMixin._query_generator(fitted, 40) for _ in range(2)]
+    assert np.array_equal(fitted.query(X, 40, about="parameters"), rows)
+    generators = [fitted._query_generator(40) for _ in range(2)]
     assert generators[0].random() == generators[1].random() != np.random.default_rng(0).random()
 
 
 def test_few_rows_use_no_random_numbers(moons):
-    """A RandomState stays as it was for eleven rows, and goes on for twelve."""
+    """A RandomState stays as it was, and goes on only for twelve rows about parameters."""
     X, y = moons
     state = np.random.RandomState(0)  # scikit-learn takes these
-    model = SoftplusClassifier(**{**SHORT, "random_state": state, "n_sweeps": 10}).fit(X, y)
+    # One chain: two so short would warn that they disagree.
+    model = SoftplusClassifier(**{**SHORT, "random_state": state, "n_sweeps": 10, "n_chains": 1}).fit(X, y)
     before = state.get_state()[2]
-    model.query(X, 11)
+    model.query(X, 60)
+    model.query(X, 11, about="parameters")
     assert state.get_state()[2] == before
-    model.query(X, 12)
+    model.query(X, 12, about="parameters")
     assert state.get_state()[2] != before
 
 
 @pytest.mark.parametrize("n", [0, 61, -3, 2.0, True, "5", None])
 def test_bad_numbers_are_named(fitted, moons, n):
     """With what was seen and what may be."""
-    with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 60, the number of rows given; got"):
-        fitted.query(moons[0], n)
+    for about in ("labels", "parameters"):
+        with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 60, the number of rows given; got"):
+            fitted.query(moons[0], n, about=about)
+
+
+@pytest.mark.parametrize("about", ["rows", "", None, 1])
+def test_bad_subjects_are_named(fitted, moons, about):
+    """With what may be."""
+    with pytest.raises(ValueError, match="about must be one of 'labels', 'parameters'; got"):
+        fitted.query(moons[0], about=about)
 
 
 def test_one_draw_disagrees_with_nobody(moons):

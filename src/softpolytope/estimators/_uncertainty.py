@@ -1,7 +1,7 @@
 """How unsure a fitted classifier is, and which rows' labels would teach it most."""
 
 import warnings
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -10,7 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._parameters import seed_of
+from softpolytope.inspection.queries import telling_rows
 from softpolytope.inspection.uncertainty import Uncertainty, check_number, informative_rows, is_sampled, uncertainty_of
+
+Subject = Literal["labels", "parameters"]
 
 # Sets the numbers of `query` apart from those of `fit`, whose seeds are (random_state, class).
 QUERY_STREAM = 0x51554552
@@ -62,22 +65,27 @@ class UncertaintyMixin:
         warn_of_modes(self, "epistemic uncertainties")
         return uncertainty_of(self.predict_proba_draws(X))
 
-    def query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+    def query(self, X: ArrayLike, n: int = 1, about: Subject = "labels") -> NDArray[np.intp]:
         """Rows of X whose labels, together, would teach this classifier most: the ones to have labelled next.
 
-        Each next row is the one whose label tells most about the parameters given the labels of those before it
-        (BatchBALD, Kirsch, van Amersfoort and Gal 2019), so that of rows that teach the same not all are chosen.
-        It takes draws from the posterior to know what is not known: fit with inference="gibbs", or with
-        `bootstrap=True` and many restarts. Plain modes are taken too, with a warning. Random numbers are used only if
-        there are very many ways to label n rows, with two classes above eleven rows; an integer `random_state` gives
-        the same rows at every call even then.
+        Each next row is the one that teaches most given the labels of those before it, so that of rows that teach the
+        same not all are chosen. It takes draws from the posterior to know what is not known: fit with
+        inference="gibbs", or with `bootstrap=True` and many restarts. Plain modes are taken too, with a warning.
+
+        What is not among the draws is not asked about: under a prior too tight for the boundary, queries are worse than
+        rows at random. `Prior(precision_rate=100.0)` is a good one to begin with. See docs/query.md for both.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows without labels.
+            Rows without labels, all there are: they are also the rows whose labels are to be told.
         n : int
             How many to choose.
+        about : {"labels", "parameters"}
+            What is to be learnt: the labels of all rows of X (`softpolytope.inspection.queries.telling_rows`), or the
+            parameters (`softpolytope.inspection.uncertainty.informative_rows`), which is often asked at the rim of X.
+            "parameters" uses random numbers if there are very many ways to label n rows, with two classes above eleven
+            rows; an integer `random_state` gives the same rows at every call even then.
 
         Returns
         -------
@@ -93,12 +101,16 @@ class UncertaintyMixin:
         [1]
         """
         check_is_fitted(self)
+        if about not in get_args(Subject):
+            raise ValueError(f"about must be one of {', '.join(map(repr, get_args(Subject)))}; got {about!r}.")
         warn_of_modes(self, "queries")
         chances = self.predict_proba_draws(X)
         if len(chances) < 2:
             raise ValueError(
                 "query asks where draws disagree, and this model has one; fit with more draws or restarts."
             )
+        if about == "labels":
+            return telling_rows(chances, n)
         check_number(n, chances.shape[1])
         return informative_rows(chances, n, self._query_generator(n))
 

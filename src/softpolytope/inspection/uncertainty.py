@@ -64,7 +64,7 @@ def uncertainty_of(chances: ArrayLike) -> Uncertainty:
     checked = checked_chances(chances)
     parts = [
         (_entropies(checked[:, rows]).mean(axis=0), _divergences(checked[:, rows]))
-        for rows in _chunks(checked.shape[1], checked[:, :1].size)
+        for rows in chunks(checked.shape[1], checked[:, :1].size)
     ]
     aleatoric, epistemic = np.concatenate(parts, axis=1)
     # Not the entropy of the mean itself: that would differ from the sum of its parts by rounding.
@@ -181,12 +181,12 @@ def _entropies(chances: FloatArray) -> FloatArray:
 
 def _divergences(chances: FloatArray) -> FloatArray:
     """mean_d KL(p_d || mean of p), (rows,), where H(mean) - mean H would lose all digits of a small spread."""
-    mean, deviations = _mean_and_deviations(chances)
+    mean, deviations = mean_and_deviations(chances)
     terms = mean * _gap(_relative(deviations, mean))
     return np.asarray(terms.sum(axis=2).mean(axis=0))
 
 
-def _mean_and_deviations(chances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_and_deviations(chances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean over draws, (rows, classes), and the draws less their mean, (draws, rows, classes)."""
     # By way of the first draw, so that the mean of draws that are all equal is that very number.
     first = chances[0]
@@ -220,7 +220,7 @@ def _gap(u: FloatArray) -> FloatArray:
     return np.asarray(np.where(is_small, near, xlog1py(1.0 + u, u) - u))
 
 
-def _chunks(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
+def chunks(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
     """Slices of rows that together are all of them."""
     size = max(1, MOST_NUMBERS_AT_ONCE // numbers_per_row)
     return (slice(start, start + size) for start in range(0, n_rows, size))
@@ -248,21 +248,21 @@ class _Configurations:
         sources = np.resize(rng.permutation(n_draws), MOST_CONFIGURATIONS)
         return cls(np.full(len(sources), 1.0 / len(sources)), np.zeros((n_draws, len(sources))), sources)
 
-    def with_any_label(self, by_class: FloatArray) -> "_Configurations":
+    def with_any_label(self, laws: FloatArray) -> "_Configurations":
         """Give one more row, (draws, classes), each label in turn; configurations that no draw allows are left out."""
-        joint = (self.log_likelihood[:, :, None] + _log(by_class)[:, None, :]).reshape(len(by_class), -1)
+        joint = (self.log_likelihood[:, :, None] + _log(laws)[:, None, :]).reshape(len(laws), -1)
         chances = np.exp(joint).mean(axis=0)
         is_possible = chances > 0.0
         return _Configurations(chances[is_possible] / chances.sum(), joint[:, is_possible], self.sources)
 
-    def with_sampled_label(self, by_class: FloatArray, rng: Generator) -> "_Configurations":
+    def with_sampled_label(self, laws: FloatArray, rng: Generator) -> "_Configurations":
         """Give one more row, (draws, classes), a label by each configuration's own draw."""
-        bounds = np.cumsum(by_class, axis=1)
+        bounds = np.cumsum(laws, axis=1)
         bounds /= bounds[:, -1:]
         # Above 0 and up to 1, so that a class of probability 0 is never met.
         places = 1.0 - rng.random(len(self.sources))
         labels = (places[:, None] > bounds[self.sources, :-1]).sum(axis=1)
-        return _Configurations(self.chances, self.log_likelihood + _log(by_class)[:, labels], self.sources)
+        return _Configurations(self.chances, self.log_likelihood + _log(laws)[:, labels], self.sources)
 
 
 def _with_last_row(known: _Configurations, chosen: FloatArray, rng: Generator | None) -> _Configurations:
@@ -301,7 +301,7 @@ def _redundancies(chances: FloatArray, configuration_chances: FloatArray, weight
 
     It is the mean over configurations of KL(probabilities by draws so weighted || probabilities by all draws alike).
     """
-    mean, deviations = _mean_and_deviations(chances)
+    mean, deviations = mean_and_deviations(chances)
     shifts = weights @ deviations.reshape(len(deviations), -1)
     terms = mean.ravel() * (configuration_chances @ _gap(_relative(shifts, mean.ravel())))
     return np.asarray(terms.reshape(mean.shape).sum(axis=1))
