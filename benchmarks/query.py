@@ -41,19 +41,19 @@ COLOURS = {"query": "#0072b2", "query, parameters": "#009e73", "random": "#d55e0
 PAGE = """\
 # Asking for labels
 
-`benchmarks/query.py`: a pool of 400 rows, ten of them labelled; five more at a time, those that `query` asks for or five at random;
-chains run anew on all that are labelled, until sixty are. Scores of test rows, averaged over the labels of the curve, ten
-seeds; the difference is paired by seed. "wide" is `Prior(precision_rate=100.0)`.
+`benchmarks/query.py`: a pool of 400 rows, ten of them labelled; five more at a time, those that `query` asks for or
+five at random; chains run anew on all that are labelled, until sixty are. Scores of test rows, averaged over the
+labels of the curve, ten seeds; the difference is paired by seed. "wide" is `Prior(precision_rate=100.0)`.
 
 {table}
 
 ![](query.png)
 
-On circle `query` saves about ten of the first thirty labels. On banana it is worse than rows at random, and the bands say that this
-is no chance: with ten labels of that set the draws are all too simple (a posterior of few labels has few hyperplanes), so
-what they agree on is asked for last, and what they agree on is wrong. A scratch run with twenty modes in place of chains had the same
-outcome (mean error 34.3 % against 28.6 % at random, five seeds). `query(X, n, about="parameters")` is BALD and its batches; in
-scratch runs it asked at the rim of the rows, where a label tells little of the others, hence the default. Until that is mended: label
+On circle `query` saves about ten of the first thirty labels. On banana it is worse than rows at random, and not by
+chance (p = 0.014); probably because with ten labels of that set all draws are too simple, and what they agree on,
+wrongly, is asked for last. A scratch run with twenty modes in place of chains had the same outcome (mean error 34.3 %
+against 28.6 % at random, five seeds). `query(X, n, about="parameters")` is BALD and its batches; in scratch runs it
+asked at the rim of the rows, where a label tells little of the others, hence the default. Until that is mended: label
 some rows at random first, as many as make the error fall, and let `query` choose after that.
 """
 
