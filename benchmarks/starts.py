@@ -13,9 +13,9 @@ import time
 import warnings
 
 import numpy as np
-from defaults import problem
 from sklearn.metrics import log_loss
 
+from defaults import problem
 from softpolytope import SumStackSoftplusClassifier
 
 SETS = ("banana", "waveform", "image", "breast_cancer")

@@ -7,9 +7,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from fuzz_model_files import edited, good_file, mutated, try_file
 from sklearn.datasets import load_iris
 
+from fuzz_model_files import edited, good_file, mutated, try_file
 from softpolytope import (
     Prior,
     SoftplusClassifier,

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from geometry import dense_distances
 
+from geometry import dense_distances
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
 from softpolytope.geometry.decision import Decision

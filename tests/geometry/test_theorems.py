@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from geometry import (
     ROUNDING,
     broken_cap,
@@ -12,9 +15,6 @@ from geometry import (
     broken_theorem,
     random_case,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from softpolytope.geometry.regions import layer_slopes, linear_predictors, log_contributions, log_contributions_at
 
 SEEDS = st.integers(0, 2**32)

@@ -7,8 +7,8 @@ the number of replicates given.
 
 import numpy as np
 import pytest
-from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 
+from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 from softpolytope.gibbs import block, coefficients, hamiltonian, process, sweep
 from softpolytope.gibbs.names import Step
 from softpolytope.model import target
@@ -17,8 +17,18 @@ from softpolytope.model.softplus import log_softplus
 N_REPLICATES = 1200
 
 
+def telling_cases():
+    """Of the cases of the long run those without which a step would go untested: two minutes instead of four."""
+    plain = {(1, 3), (2, 1), (2, 3)}
+    return [
+        case
+        for case in cases()
+        if (case.n_experts, case.n_layers) in plain or case.prior != FIXED or set(case.row_weights) != {1.0}
+    ]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", telling_cases(), ids=lambda case: case.name)
 def test_sampler_leaves_the_joint_law_alone(case, request):
     """End states of sweeps from exact starts are draws from the joint law."""
     seed = sum(request.node.name.encode())

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from joint_distribution import FIXED, SCANS
 from scipy import stats
 
+from joint_distribution import FIXED, SCANS
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings

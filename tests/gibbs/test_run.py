@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.gibbs.chain import ChainSettings
+from softpolytope.distributions.streams import Streams
+from softpolytope.gibbs.block import LatentBlock
+from softpolytope.gibbs.chain import Chain, ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointError, CheckpointPlan
+from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState
@@ -23,6 +26,7 @@ from softpolytope.gibbs.trace import Schedule
 from softpolytope.inspection.diagnostics import diagnose, in_words
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
+from softpolytope.parallel.homes import SerialHome
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
 MOVES = {
@@ -307,12 +311,37 @@ def test_the_papers_protocol():
     plan = paper_settings(n_layers=2, max_experts=6, n_sweeps=700)
     assert plan.schedule.prune_at == (525, 575, 625, 675)
     assert plan.moves.pg_terms == 6
-    assert plan.prior == Prior(0.01, 0.01, 1.0, 1.0, 1e-6, "learned")
+    assert plan.prior == Prior(0.01, 0.01, 1.0, 1.0, 1e-6, 1e-6)
+    assert (plan.moves.least_precision, plan.moves.least_activation) == (1e-3, 1e-6)
     trace = run_chains(circle_rows(), plan, 1).traces[0][0]
     assert len(trace.draws[0].log_weights) == 6  # sweep 357, before the first deletion
     assert len(trace.draws[-1].log_weights) <= 6
     assert trace.best.sweep >= 350
     assert trace.best.log_likelihood == max(trace.log_likelihood[350:])
+
+
+def test_the_papers_safeguards():
+    """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
+    rows = circle_rows()
+    plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
+    chain = Chain(rows, plan, (Streams(0), 0, 0), SerialHome)
+    while not chain.is_done:
+        chain.advance()
+    assert chain.state.precisions.min() >= 1e-3
+
+    def rates(epsilon):
+        block = LatentBlock(next(iter(rows.blocks())), 0, 0, epsilon)
+        coefficients = np.full((1, 3, 3), -2.0)
+        block.prepare(coefficients)
+        block.begin(SweepName(Streams(0), 0, 0, sweep=0), np.zeros(1), np.zeros(1, dtype=np.intc), "paper")
+        return block
+
+    free, held = rates(0.0), rates(1e-2)
+    small = np.exp(free._log_activations[2]) < 1e-2
+    assert small.any()
+    assert not small.all()
+    shares = np.where(small, np.exp(free._log_activations[2]) / 1e-2, 1.0)
+    np.testing.assert_allclose(held._latent_rates[2], shares * free._latent_rates[2], rtol=1e-12)
 
 
 def test_moves_by_name():

@@ -1,6 +1,7 @@
 """A few hundred of what `benchmarks/fuzz_tables.py` tries by the hundred thousand."""
 
 import pytest
+
 from fuzz_tables import fuzz
 
 

@@ -4,7 +4,7 @@ import argparse
 import functools
 
 from softpolytope import __version__
-from softpolytope.cli import datasets, demo, explain, export, figures, fit, predict, report
+from softpolytope.cli import datasets, demo, explain, export, figures, fit, predict, report, tables
 from softpolytope.cli._errors import WRONG, exit_code
 
 
@@ -27,6 +27,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"softpolytope {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    for command in (demo, fit, predict, explain, export, report, datasets, figures):
+    for command in (demo, fit, predict, explain, export, report, datasets, figures, tables):
         command.add_parser(commands)
     return parser

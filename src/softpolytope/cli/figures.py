@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from softpolytope.cli._figures.fits import Protocol
-from softpolytope.cli._figures.jobs import Job, TimeLeft, jobs_for, run_jobs
+from softpolytope.cli._figures.jobs import jobs_for
 from softpolytope.cli._figures.panels import remove_leftovers, save
 from softpolytope.cli._figures.plan import Figure, chosen_figures
+from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
 from softpolytope.datasets.benchmark import VARIABLE
 
 
@@ -91,9 +92,9 @@ def _fit_and_draw(figures: list[Figure], jobs: list[Job], protocol: Protocol, op
         missing.discard(job.name)
         left = time_left.after(job, seconds)
         done = f"[{len(jobs) - len(missing)}/{len(jobs)}] {job.name}: {seconds:.0f} s"
-        print(done + (f"; about {_duration(left)} left" if missing else ""), flush=True)
+        print(done + (f"; about {duration(left)} left" if missing else ""), flush=True)
         waiting = _draw_ready(waiting, missing, protocol, options.out)
-    print(f"{len(figures)} figures in {options.out}, {_duration(time.monotonic() - start)}.")
+    print(f"{len(figures)} figures in {options.out}, {duration(time.monotonic() - start)}.")
 
 
 def _draw_ready(figures: list[Figure], missing: set[str], protocol: Protocol, folder: Path) -> list[Figure]:
@@ -106,9 +107,3 @@ def _draw_ready(figures: list[Figure], missing: set[str], protocol: Protocol, fo
         save(figure.drawn(protocol, folder), folder / figure.file_name)
         print(f"  {folder / figure.file_name}", flush=True)
     return waiting
-
-
-def _duration(seconds: float) -> str:
-    """40 s or 2:05 min."""
-    whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60}:{whole % 60:02d} min"

@@ -37,10 +37,11 @@ class LayerSums:
 class LatentBlock(RowBlock):
     """Rows of a block, and their latent variables during a sweep."""
 
-    def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0) -> None:
+    def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0, least_activation: float = 0.0) -> None:
         super().__init__(rows)
         self._index = index
         self._pg_terms = pg_terms
+        self._least_activation = least_activation
         self._copies = rows.row_weights.copy()
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
 
@@ -203,6 +204,10 @@ class LatentBlock(RowBlock):
             self._latent_rates[level],
             level == 0,
         )
+        if self._least_activation > 0.0 and level > 0:
+            # The paper divides tau = theta q by max(epsilon, q); level 0 has q = 1.
+            share = np.exp(self._log_activations[level]) / self._least_activation
+            self._latent_rates[level] *= np.minimum(share, 1.0)
 
     def _layer_sums(self, name: SweepName, layer: int, experts: Experts, scan: Scan) -> LayerSums:
         """Polya-Gamma weights of a layer and the sums its coefficients need; in the paper's scan, counts above it."""

@@ -50,8 +50,10 @@ class Chain:
             data = data.with_single_positives()
         self._settings = settings
         self._name = name
-        terms = settings.moves.pg_terms
-        self._home = make_home([LatentBlock(rows, i, terms) for i, rows in enumerate(data.blocks())])
+        moves = settings.moves
+        self._home = make_home(
+            [LatentBlock(rows, i, moves.pg_terms, moves.least_activation) for i, rows in enumerate(data.blocks())]
+        )
         self.trace = Trace()
         self.step_size = StepSize()
         self.state = start.copy() if start is not None else self._starting_state(data.column_size())

@@ -16,13 +16,14 @@ from softpolytope.parallel.homes import Home
 MOST_REFRESHED = 4
 
 
-def resample_precisions(state: GibbsState, prior: Prior, rng: Generator) -> None:
+def resample_precisions(state: GibbsState, prior: Prior, rng: Generator, least: float = 0.0) -> None:
     """Draw alpha | - ~ Gamma(a + 1/2, rate b + beta^2 / 2); if learned, b | - ~ Gamma(1 + a V, rate 1 + sum_v alpha).
 
-    Equation 43 prints e_0, f_0; the prior of equation 24 is Gamma(a_t, b_t), and that is what conjugacy gives.
+    Equation 43 prints e_0, f_0; the prior of equation 24 is Gamma(a_t, b_t), and that is what conjugacy gives. Draws
+    below `least` are raised to it.
     """
     rate = state.precision_rates[..., None] + 0.5 * state.coefficients**2
-    state.precisions = rng.standard_gamma(prior.precision_shape + 0.5, rate.shape) / rate
+    state.precisions = np.maximum(rng.standard_gamma(prior.precision_shape + 0.5, rate.shape) / rate, least)
     if prior.precision_rate == "learned":
         rate = 1.0 + state.precisions.sum(axis=2)
         shape = 1.0 + prior.precision_shape * state.precisions.shape[2]

@@ -27,6 +27,9 @@ class Moves:
     hamiltonian_steps: int = 10  # mean leapfrog steps of the collapsed move; 0 for none
     refresh: bool = True  # redraw empty experts from the prior; not in the paper's scan
     pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
+    # Two safeguards of the paper's own code, which change the law it samples from; see `protocol.py`.
+    least_precision: float = 0.0
+    least_activation: float = 0.0
     fit_weights: bool = True  # False holds the weights where they start: with K = T = r = 1, logistic regression
 
     @classmethod
@@ -56,7 +59,7 @@ def sweep(
     # integrates them out, needs them drawn before anything conditions on them.
     precisions_come_last = moves.scan == "paper" and not moves.hamiltonian_steps
     if not precisions_come_last:
-        resample_precisions(state, prior, name.generator(Step.PRECISIONS))
+        resample_precisions(state, prior, name.generator(Step.PRECISIONS), moves.least_precision)
     if moves.scan == "paper":
         if moves.hamiltonian_steps:
             # The move integrated the counts out; they must be drawn anew before latent rates condition on them.
@@ -78,7 +81,7 @@ def sweep(
     if moves.fit_weights:
         resample_process(state, prior, top, name.generator(Step.PROCESS))
     if precisions_come_last:
-        resample_precisions(state, prior, name.generator(Step.PRECISIONS))
+        resample_precisions(state, prior, name.generator(Step.PRECISIONS), moves.least_precision)
     return counts, acceptance
 
 

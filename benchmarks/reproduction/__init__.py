@@ -1,0 +1,1 @@
+"""Every table of the paper, computed anew: `softpolytope tables`."""

@@ -1,0 +1,100 @@
+"""Runs the cells that are missing, and writes the page."""
+
+import argparse
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from reproduction.cells import Result, kept_result, run_and_keep
+from reproduction.costs import expected_seconds
+from reproduction.page import write_page
+from reproduction.plan import BY_KEY, LARGE, METHODS, N_PARTITIONS, SMALL, Cell, Method, cells
+from reproduction.softplus import SoftplusProtocol
+from softpolytope.cli._errors import CommandError
+from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
+from softpolytope.datasets.benchmark import benchmark_path
+
+QUICK = SoftplusProtocol(n_sweeps=100, n_draws=10)
+QUICK_SETS = ("banana", "titanic")
+NEEDED = ("fastrvm", "numba", "matplotlib")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run what is missing, two fits at a time, and write the page of all there is."""
+    _check_packages()
+    sets, methods = _chosen_sets(options), _chosen_methods(options.methods)
+    _check_data(sets, options.data_home)
+    protocol = QUICK if options.quick else SoftplusProtocol()
+    folder = options.out / ("quick" if options.quick else "cells")
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
+    _run_missing(wanted, protocol, options, folder)
+    page = options.page or options.out / "reproduction.md"
+    write_page(_results(protocol, folder), protocol, page)
+    print(page)
+    return 0
+
+
+def _run_missing(wanted: Sequence[Cell], protocol: SoftplusProtocol, options: argparse.Namespace, folder: Path) -> None:
+    missing = [cell for cell in wanted if kept_result(cell, protocol, folder) is None]
+    # Longest first, so that no process ends with an hour's work while the other has none.
+    jobs = sorted(
+        (
+            Job(cell.name, expected_seconds(cell, protocol), run_and_keep, (cell, protocol, options.data_home, folder))
+            for cell in missing
+        ),
+        key=lambda job: -job.seconds,
+    )
+    print(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them there, {options.jobs} at a time.", flush=True)
+    time_left = TimeLeft(jobs, options.jobs)
+    start = time.monotonic()
+    try:
+        for n_done, (job, seconds) in enumerate(run_jobs(jobs, options.jobs), start=1):
+            left = time_left.after(job, seconds)
+            rest = f"; about {duration(left)} left" if n_done < len(jobs) else ""
+            print(f"[{n_done}/{len(jobs)}] {job.name}: {seconds:.1f} s{rest}", flush=True)
+    except KeyboardInterrupt:
+        print("\nThe same command again goes on from here.")
+        raise
+    if jobs:
+        print(f"{len(jobs)} cells in {duration(time.monotonic() - start)}.")
+
+
+def _results(protocol: SoftplusProtocol, folder: Path) -> list[Result]:
+    """All that is in the folder, of this run and of earlier ones."""
+    every = cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, 5)
+    found = (kept_result(cell, protocol, folder) for cell in every)
+    return [result for result in found if result is not None]
+
+
+def _chosen_sets(options: argparse.Namespace) -> tuple[str, ...]:
+    known = (*SMALL, *LARGE)
+    if options.sets is None:
+        return QUICK_SETS if options.quick else SMALL
+    for name in options.sets:
+        if name not in known:
+            raise CommandError(f"--sets takes {', '.join(known)}; got {name}.")
+    return tuple(name for name in known if name in options.sets)
+
+
+def _chosen_methods(keys: list[str] | None) -> tuple[Method, ...]:
+    for key in keys or ():
+        if key not in BY_KEY:
+            raise CommandError(f"--methods takes {', '.join(BY_KEY)}; got {key}.")
+    return tuple(method for method in METHODS if keys is None or method.key in keys)
+
+
+def _check_data(sets: Sequence[str], data_home: Path | None) -> None:
+    """Raise now, not after hours, if there is no file of a set."""
+    for name in sets:
+        try:
+            benchmark_path(name, data_home)
+        except FileNotFoundError as error:
+            raise CommandError(str(error)) from None
+
+
+def _check_packages() -> None:
+    for module in NEEDED:
+        if find_spec(module) is None:
+            raise CommandError(f'the baselines need {module}. Run pip install "softpolytope[benchmarks]".')

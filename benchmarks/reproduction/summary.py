@@ -1,0 +1,96 @@
+"""Means and standard deviations of cells, beside those the paper prints."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reproduction import paper
+from reproduction.cells import Result
+from reproduction.plan import SMALL
+
+# Numbers of experts may differ by this share before an explanation is due.
+EXPERTS_TOLERANCE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and standard deviation over trials."""
+
+    mean: float
+    deviation: float | None  # None of a single trial
+    n_trials: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "Moments":
+        """Of some numbers."""
+        given = np.array(list(values))
+        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
+        return cls(float(given.mean()), deviation, len(given))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was found, and what the paper prints."""
+
+    found: Moments
+    paper: float
+    paper_deviation: float | None
+
+    @property
+    def in_deviations(self) -> float | None:
+        """Difference from the paper in its standard deviations."""
+        return (self.found.mean - self.paper) / self.paper_deviation if self.paper_deviation else None
+
+    @property
+    def tolerance(self) -> float | None:
+        """One standard deviation of the paper or two standard errors of the difference, whichever is larger."""
+        if self.paper_deviation is None:
+            return None
+        spread = self.found.deviation if self.found.deviation is not None else self.paper_deviation
+        error = math.sqrt((self.paper_deviation**2 + spread**2) / self.found.n_trials)
+        return max(self.paper_deviation, 2.0 * error)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the difference is within the tolerance; a number printed without a spread is met by its digits."""
+        if self.tolerance is None:
+            return abs(self.found.mean - self.paper) < 0.06
+        return abs(self.found.mean - self.paper) <= self.tolerance
+
+
+class Summary:
+    """Results by set and method."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._results: dict[tuple[str, str], list[Result]] = defaultdict(list)
+        for result in results:
+            self._results[result.set_name, result.method].append(result)
+
+    def results(self, set_name: str, method: str) -> list[Result]:
+        """All trials of a cell of the tables."""
+        return self._results.get((set_name, method), [])
+
+    def moments(self, set_name: str, method: str, quantity: str) -> Moments | None:
+        """Of one of the numbers of a result."""
+        values = [getattr(result, quantity) for result in self.results(set_name, method)]
+        return Moments.of(values) if values and None not in values else None
+
+    def comparison(self, set_name: str, method: str, quantity: str) -> Comparison | None:
+        """Beside the paper's; None where either is missing."""
+        beside = paper.printed(set_name, method, quantity)
+        found = self.moments(set_name, method, quantity)
+        return None if beside is None or found is None else Comparison(found, *beside)
+
+    def normalised(self, method: str, quantity: str) -> float | None:
+        """Mean over the six sets of a number divided by the paper's SVM's; None if a set is missing."""
+        by = paper.of_svm(quantity)
+        found = [self.moments(name, method, quantity) for name in SMALL]
+        if any(item is None for item in found):
+            return None
+        return float(np.mean([item.mean / by[name] for item, name in zip(found, SMALL, strict=True) if item]))

@@ -1,0 +1,101 @@
+"""Baselines that others wrote: they get the paper's grids, and the search is the plain one."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from baselines import BASELINES, logistic_regression, relevance_vectors, support_vectors
+from baselines._common import first_rise, folds
+from baselines.relevance_vectors import RelevanceVectorClassifier
+from softpolytope.datasets import make_circle, make_double_moon
+
+
+def test_logistic_regression_is_the_plain_search():
+    """C is what a grid search over 26 powers of two chooses."""
+    X, y = make_double_moon(200, random_state=0)
+    model, chosen = logistic_regression.tuned(X, y, 0, "moons")
+    grid = {"C": 2.0 ** np.arange(-10, 16)}
+    plain = GridSearchCV(LogisticRegression(solver="liblinear", random_state=0), grid, cv=folds(y, 5, 0)).fit(X, y)
+    assert chosen == plain.best_params_
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X))
+    assert logistic_regression.n_experts(model) == 1
+
+
+@pytest.mark.slow
+def test_support_vectors_are_the_plain_search():
+    """C and gamma are what a grid search over 121 points chooses."""
+    X, y = make_double_moon(120, random_state=0)
+    model, chosen = support_vectors.tuned(X, y, 0, "moons")
+    powers = 2.0 ** np.arange(-5, 6)
+    plain = GridSearchCV(SVC(), {"C": powers, "gamma": powers}, cv=folds(y, 3, 0)).fit(X, y)
+    assert chosen == plain.best_params_
+    assert support_vectors.n_experts(model) == len(plain.best_estimator_.support_)
+
+
+def test_support_vectors_of_large_sets_are_not_searched():
+    """On ijcnn1 and a9a the paper gives the parameters."""
+    X, y = make_circle(60, random_state=0)
+    assert support_vectors.tuned(X, y, 0, "ijcnn1")[1] == {"C": 32.0, "gamma": 2.0}
+    assert support_vectors.tuned(sparse.csr_array(X), y, 0, "a9a")[0].get_params()["gamma"] == 1.0 / 32.0
+
+
+@pytest.mark.slow
+def test_relevance_vectors_are_the_plain_search(monkeypatch):
+    """The width is what a grid search over the same widths chooses."""
+    X, y = make_circle(100, random_state=0)
+    monkeypatch.setattr(relevance_vectors, "WIDTHS", tuple(2.0 ** np.arange(0, 5)))
+    model, chosen = relevance_vectors.tuned(X, y, 0, "circle")
+    grid = {"width": 2.0 ** np.arange(0, 5)}
+    plain = GridSearchCV(RelevanceVectorClassifier(), grid, cv=folds(y, 3, 0)).fit(X, y)
+    assert chosen == plain.best_params_
+    assert 0 < relevance_vectors.n_experts(model) < 30
+    assert model.score(X, y) > 0.88
+
+
+def test_relevance_vectors_without_a_vector():
+    """A kernel so wide that nothing is relevant gives the larger class."""
+    X, y = make_circle(60, random_state=0)
+    model = RelevanceVectorClassifier(width=2.0**10).fit(X[:45], y[:45])
+    assert relevance_vectors.n_experts(model) == 0
+    assert set(model.predict(X)) == {1}
+
+
+def test_relevance_vectors_sparse_rows_and_labels():
+    """Sparse rows give what dense ones give; labels come back; the number of rows can be bounded."""
+    X, y = make_circle(80, random_state=0)
+    words = np.where(y, "ring", "disc")
+    dense, thin = (RelevanceVectorClassifier(1.0).fit(rows, words) for rows in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(dense.decision_function(X), thin.decision_function(sparse.csr_array(X)))
+    assert dense.score(X, words) > 0.88
+    few = RelevanceVectorClassifier(1.0, max_rows=40, random_state=0).fit(X, words)
+    assert few.machine_.n_features_in_ == 2
+    assert not np.allclose(few.decision_function(X), dense.decision_function(X))
+
+
+def test_narrow_widths_are_left_out():
+    """Widths far below the distance of neighbours are not tried, others are."""
+    X = np.arange(20.0)[:, None]
+    assert relevance_vectors.telling_widths(X, (0.1, 1.0, 2.0, 64.0)) == [2.0, 64.0]
+
+
+def test_search_stops_at_the_first_rise():
+    """Values after a rise are not tried; a tie goes on and keeps the earlier value."""
+    errors = {1: 0.5, 3: 0.4, 5: 0.4, 10: 0.3, 20: 0.35, 40: 0.0}
+    tried = []
+
+    def error(value):
+        tried.append(value)
+        return errors[value]
+
+    assert first_rise(errors, error) == (10, 0.3)
+    assert tried == [1, 3, 5, 10, 20]
+    assert first_rise([3, 5], errors.get) == (3, 0.4)
+
+
+def test_all_five_are_listed():
+    """Every baseline of the paper's table is there, with the two functions."""
+    assert list(BASELINES) == ["lr", "svm", "rvm", "amm", "cpm"]
+    assert all(callable(module.tuned) and callable(module.n_experts) for module in BASELINES.values())

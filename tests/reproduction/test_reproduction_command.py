@@ -1,0 +1,116 @@
+"""`softpolytope tables`, on small files made here."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from reproduction import command
+from reproduction.softplus import SoftplusProtocol, SoftplusRegression
+from softpolytope.cli import main
+from softpolytope.datasets import make_circle, make_double_moon
+
+
+@pytest.fixture(scope="module")
+def data_home(tmp_path_factory):
+    """Two moons under the name of titanic: 60 rows to learn from, 200 to test on."""
+    folder = tmp_path_factory.mktemp("data")
+    X, y = make_double_moon(260, random_state=0)
+    order = np.random.default_rng(0).permutation(260)
+    np.savez(
+        folder / "titanic.npz",
+        X=X,
+        y=y,
+        train_index=np.tile(order[:60], (10, 1)),
+        test_index=np.tile(order[60:], (10, 1)),
+    )
+    return folder
+
+
+def arguments(data_home, out, *more):
+    """A quick run of one set."""
+    return ["tables", "--data-home", str(data_home), "--out", str(out), "--quick", "--sets", "titanic", *more]
+
+
+def contents(folder):
+    """All files below a folder."""
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_cells_are_kept_and_a_second_run_changes_nothing(data_home, tmp_path, capsys):
+    """Every cell leaves a file with what it takes to make it again; the same command again makes none."""
+    run = arguments(data_home, tmp_path, "--methods", "lr", "ss2", "default", "--jobs", "1")
+    assert main(run) == 0
+    first = contents(tmp_path)
+    document = json.loads((tmp_path / "quick" / "titanic" / "ss2-0.json").read_text())
+    assert document["configuration"]["n_sweeps"] == command.QUICK.n_sweeps
+    assert {"result", "seed", "versions", "finished"} <= set(document)
+    assert 0.0 <= document["result"]["error"] < 40.0
+    assert "3 cells, 0 of them there" in capsys.readouterr().out
+    assert main(run) == 0
+    assert "3 cells, 3 of them there" in capsys.readouterr().out
+    assert contents(tmp_path) == first
+
+
+def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
+    """After an interruption only what is missing is run, with the same numbers."""
+    run = arguments(data_home, tmp_path, "--methods", "sum", "--jobs", "1")
+    assert main(run) == 0
+    path = tmp_path / "quick" / "titanic" / "sum-0.json"
+    first = json.loads(path.read_text())["result"]
+    path.unlink()
+    assert main(run) == 0
+    second = json.loads(path.read_text())["result"]
+    for name in ("error", "mean_error", "n_experts", "chosen"):
+        assert first[name] == second[name]
+
+
+def test_a_cell_of_another_protocol_does_not_count(data_home, tmp_path, monkeypatch):
+    """Results of shorter chains are not passed off as those of longer ones."""
+    run = arguments(data_home, tmp_path, "--methods", "softplus", "--jobs", "1")
+    assert main(run) == 0
+    monkeypatch.setattr(command, "QUICK", SoftplusProtocol(n_sweeps=60, n_draws=10))
+    assert main(run) == 0
+    document = json.loads((tmp_path / "quick" / "titanic" / "softplus-0.json").read_text())
+    assert document["configuration"]["n_sweeps"] == 60
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["--sets", "iris"], "--sets takes banana"),
+        (["--methods", "xgboost"], "--methods takes lr"),
+        (["--sets", "image"], "there is no file image.npz"),
+    ],
+)
+def test_wrong_use_is_told(data_home, tmp_path, capsys, wrong, message):
+    """Before any work, in one line."""
+    assert main([*arguments(data_home, tmp_path), *wrong]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_softplus_regression_learns_the_circle(is_sparse):
+    """The paper's protocol, with few sweeps, and one labelling that cannot solve the circle alone."""
+    X, y = make_circle(200, random_state=0)
+    X_test, y_test = make_circle(500, random_state=1)
+    rows = sparse.csr_array(X) if is_sparse else X
+    model = SoftplusRegression(10, 1, 0, SoftplusProtocol(n_sweeps=400, n_draws=20)).fit(rows, y)
+    assert np.mean(model.predict(X_test) != y_test) < 0.15
+    assert np.mean(model.predict_by_mean(X_test) != y_test) < 0.15
+    assert model.n_experts >= 4
+
+
+def test_a_checkpoint_resumes_to_the_same_model(tmp_path):
+    """A fit that was stopped and one that was not end in the same place."""
+    X, y = make_circle(100, random_state=0)
+    protocol = SoftplusProtocol(n_sweeps=60, n_draws=10)
+    whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
+    kept = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
+    again = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
+    for model in (kept, again):
+        for draw, other in zip(model.best, whole.best, strict=True):
+            assert np.array_equal(draw.coefficients, other.coefficients)

@@ -1,0 +1,95 @@
+"""Means beside the paper's, and the page made of them."""
+
+import pytest
+
+from reproduction import paper
+from reproduction.cells import Result
+from reproduction.page import write_page
+from reproduction.plan import BY_KEY, LARGE, METHODS, N_PARTITIONS, SMALL, cells
+from reproduction.softplus import SoftplusProtocol
+from reproduction.summary import Comparison, Moments, Summary
+
+
+def result(set_name="banana", method="ss5", trial=0, error=12.0, n_experts=8.0):
+    """Numbers of one fit."""
+    return Result(set_name, method, trial, error, None, n_experts, 1.5, 300.0, {})
+
+
+def as_printed():
+    """Trials whose means are what the paper prints, of every cell it has a number for."""
+    found = []
+    for cell in cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, 5):
+        error = paper.printed(cell.set_name, cell.method.key, "error")
+        experts = paper.printed(cell.set_name, cell.method.key, "n_experts") or (2.0, None)
+        if error:
+            # Half the trials above and half below the mean, one in the middle of five.
+            side = 0 if cell.set_name in LARGE and cell.trial == 4 else (-1) ** cell.trial
+            found.append(
+                result(cell.set_name, cell.method.key, cell.trial, error[0] + side * (error[1] or 0.0), experts[0])
+            )
+    return found
+
+
+def test_every_printed_number_has_a_cell():
+    """No column or row of the paper's tables is left out."""
+    for quantity in ("error", "experts"):
+        for name, by_method in paper.TABLES[quantity].items():
+            assert name in (*SMALL, *LARGE)
+            assert set(by_method) <= set(BY_KEY)
+
+
+@pytest.mark.parametrize(
+    ("mean", "agrees"), [(11.89, True), (12.49, True), (11.29, True), (12.60, False), (11.0, False)]
+)
+def test_a_difference_counts_in_the_papers_deviations(mean, agrees):
+    """Within 0.61 of 11.89 is agreement, beyond is not."""
+    comparison = Comparison(Moments(mean, 0.5, 10), 11.89, 0.61)
+    assert comparison.agrees == agrees
+    assert comparison.in_deviations == pytest.approx((mean - 11.89) / 0.61)
+
+
+def test_two_standard_errors_count_where_they_are_more():
+    """A single trial with the paper's spread may be two spreads away, and a wide one further."""
+    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61).agrees
+    assert not Comparison(Moments(13.8, None, 1), 11.89, 0.61).agrees
+
+
+def test_numbers_without_spread_are_met_by_their_digits():
+    """Of single trials the paper prints no deviation."""
+    assert Comparison(Moments(1.30, None, 1), 1.30, None).agrees
+    assert not Comparison(Moments(1.40, None, 1), 1.30, None).agrees
+
+
+def test_means_over_the_svm_are_the_papers():
+    """From the numbers printed follow the normalised means printed, to their digits."""
+    summary = Summary(as_printed())
+    for method in ("lr", "rvm", "amm", "cpm", "softplus", "sum", "stack5", "ss2", "ss3", "ss5", "ss10"):
+        assert summary.normalised(method, "error") == pytest.approx(paper.normalised(method, "error"), abs=2e-3)
+
+
+def test_page_tells_what_agrees(tmp_path):
+    """All cells agree when they are the paper's; a wrong one is bold and named."""
+    right = as_printed()
+    write_page(right, SoftplusProtocol(n_sweeps=10), tmp_path / "right.md")
+    text = (tmp_path / "right.md").read_text()
+    assert "softplus regressions, six sets: 60 of 60 errors agree" in text
+    assert "**" not in text.split("## What agrees")[1]
+    wrong = [
+        result(item.set_name, item.method, item.trial, item.error + (5.0 if item.method == "ss5" else 0.0))
+        for item in right
+    ]
+    write_page(wrong, SoftplusProtocol(n_sweeps=10), tmp_path / "wrong.md")
+    text = (tmp_path / "wrong.md").read_text()
+    assert "54 of 60 errors agree" in text
+    assert "banana sum-stack, T = 5 (16.89, paper 11.89)" in text
+    assert "**16.89 ± 0.64 (11.89, +8.2)**" in text
+
+
+def test_page_of_nothing_says_so(tmp_path):
+    """Cells that were not run are told apart from cells that the paper has not."""
+    write_page([result(trial=i) for i in range(2)], SoftplusProtocol(n_sweeps=10), tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    assert "12.00 ± 0.00 (11.89, +0.2)" in text
+    assert text.count("not run") > 50
+    assert (tmp_path / "page-error.png").stat().st_size > 10_000
+    assert len((tmp_path / "page.csv").read_text().splitlines()) == 3
