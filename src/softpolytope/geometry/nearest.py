@@ -3,11 +3,13 @@
 Distances are Euclidean in features divided by their standard deviations. Each row sends out rays: in directions spread
 evenly, along the normals of the experts, and towards points of other classes. Where a ray first crosses into another
 class it gives a point of the boundary; the nearest of these, in directions that differ, then slide along the boundary:
-the nearest point of the tangent plane that the bounds allow shows where to turn the ray. All rows slide at once. A
-point is returned only if the model, asked again, decides otherwise there.
+the nearest point of the tangent plane that the bounds allow shows where to turn the ray. All rows slide at once. Where
+the boundary bends sharply tangent planes mislead, so the nearest point is then turned this way and that, by less and
+less. A point is returned only if the model, asked again, decides otherwise there.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,8 @@ N_SLIDES, MOST_ALIKE = 8, 0.95
 MOST_TURNS = 60
 SMALLEST_GAIN = 1e-10
 N_HALVINGS = 24
+# Angles by which the nearest point is turned in the end, from the first to the last, and ways it is turned.
+FIRST_ANGLE, LAST_ANGLE, MOST_WAYS, MOST_POLISHES = 0.02, 1e-5, 16, 100
 # Rows whose rays are looked at together: bounds memory.
 ROWS_AT_ONCE = 64
 
@@ -86,12 +90,17 @@ class _Search:
         steps = self._turned(row_of, steps)
         if self._limits.is_integer.any():
             return np.stack([self._on_lattice(row, steps[row_of == row], aims) for row in range(len(self._rows))])
+        row_of, steps = self._shortest(row_of, steps)
+        steps = self._polished(row_of, steps)
         points = np.full(self._rows.shape, np.nan)
-        order = np.argsort(np.linalg.norm(steps, axis=1), kind="stable")
-        # Farther ones first, so that the nearest is what stays.
-        for place in order[::-1]:
-            points[row_of[place]] = self._rows[row_of[place]] + steps[place] * self._scale
+        points[row_of] = self._rows[row_of] + steps * self._scale
         return points
+
+    def _shortest(self, row_of: NDArray[np.intp], steps: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+        """The shortest step of each row that has any."""
+        order = np.lexsort((np.linalg.norm(steps, axis=1), row_of))
+        rows, first = np.unique(row_of[order], return_index=True)
+        return rows, steps[order[first]]
 
     def _across(self, normal: FloatArray, offset: float) -> FloatArray:
         """The nearest points beyond the one hyperplane that decides."""
@@ -237,6 +246,28 @@ class _Search:
             moving = moving[~is_done]
         return steps
 
+    def _polished(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
+        """Turn steps this way and that, and keep what makes them shorter."""
+        ways = _ways(self._rows.shape[1])
+        angle = np.full(len(steps), FIRST_ANGLE)
+        moving = np.arange(len(steps))
+        for _ in range(MOST_POLISHES):
+            if not len(moving):
+                break
+            rows, old = np.repeat(row_of[moving], len(ways)), np.repeat(steps[moving], len(ways), axis=0)
+            length = np.linalg.norm(old, axis=1, keepdims=True)
+            turned = old + np.repeat(angle[moving], len(ways))[:, None] * length * np.tile(ways, (len(moving), 1))
+            turned, is_crossing = self._brought_back(rows, np.clip(turned, self._lower[rows], self._upper[rows]))
+            ratio = np.where(is_crossing, np.linalg.norm(turned, axis=1) / length[:, 0], np.inf)
+            best = ratio.reshape(len(moving), len(ways)).argmin(axis=1) + len(ways) * np.arange(len(moving))
+            is_nearer = ratio[best] < 1.0
+            steps[moving[is_nearer]] = turned[best[is_nearer]]
+            # A gain that is small for its angle is the bottom of a valley.
+            is_small = ratio[best] > 1.0 - 0.1 * angle[moving] ** 2
+            angle[moving[is_small]] *= 0.5
+            moving = moving[angle[moving] > LAST_ANGLE]
+        return steps
+
     def _nearest_on_tangent(self, rows: NDArray[np.intp], steps: FloatArray) -> FloatArray:
         """The shortest steps within bounds to the other side of the tangent planes at points of the boundary."""
         places = self._places(rows, steps)
@@ -283,3 +314,12 @@ def _even_directions(n_features: int) -> FloatArray:
         return np.column_stack([np.cos(angles), np.sin(angles)])
     # Always the same ones: equal rows get equal answers.
     return np.concatenate([axes, np.random.default_rng(0).standard_normal((N_RAYS, n_features))])
+
+
+@cache
+def _ways(n_features: int) -> FloatArray:
+    """Ways in which a step is turned: along the features or, if these are many, some directions at random."""
+    if 2 * n_features <= MOST_WAYS:
+        return np.concatenate([np.eye(n_features), -np.eye(n_features)])
+    some = np.random.default_rng(1).standard_normal((MOST_WAYS, n_features))
+    return np.asarray(some / np.linalg.norm(some, axis=1, keepdims=True))
