@@ -160,6 +160,7 @@ def test_long_inequalities_are_cut():
     """Five terms, and how many more there are."""
     features = Features(tuple("abcdefgh"), np.ones(8), np.zeros(8), np.ones(8))
     assert inequality(np.ones(8), 1.0, features).endswith("+ 3 smaller terms > 1")
+    assert inequality(np.r_[np.ones(6), 0.0, 0.0], 1.0, features).endswith("+ 1 smaller term > 1")
 
 
 # Explanations.

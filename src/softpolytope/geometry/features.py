@@ -47,7 +47,8 @@ def inequality(normal: FloatArray, offset: float, features: Features, most_terms
         factor = normal[column] / normal[lead]
         parts.append(f"{'-' if factor < 0.0 else '+'} {_factor(abs(factor))}{features.names[column]}")
     if len(shown) > most_terms:
-        parts.append(f"+ {len(shown) - most_terms} smaller terms")
+        n_left = len(shown) - most_terms
+        parts.append(f"+ {n_left} smaller term" + "s" * (n_left > 1))
     if not np.isfinite(offset):
         return f"{' '.join(parts)} beyond any number"
     return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {_number(offset / normal[lead], 3)}"
