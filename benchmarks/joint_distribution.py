@@ -108,7 +108,7 @@ def joint_draw(case, streams, replicate, rng):
     state, labels = exact_draw(case, rng)
     rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
     home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
-    home.map("prepare", state.coefficients)
+    home.each("prepare", state.coefficients)
     # Counts given the parameters, from the stream of a sweep that never comes.
     counts = home.map("draw_counts", SweepName(streams, 0, replicate, 999), state.log_weights)[0]
     return state, labels, counts, home

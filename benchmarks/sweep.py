@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
-from softpolytope.gibbs.chain import Chain, ChainSettings
+from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.sweep import Moves
@@ -78,7 +78,7 @@ def seconds_per_sweep(data, moves, n_experts=20, n_layers=5, n_settle=200, n_tim
     """Median time of a sweep of a settled chain, and its experts with counts."""
     settings = ChainSettings(n_experts, n_layers, PRIOR, moves, Schedule(n_settle + n_timed, n_settle, 1))
     with threadpool_limits(1):
-        chain = Chain(data, settings, (Streams(0), 0, 0), SerialHome)
+        chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
         times = []
         for sweep in range(n_settle + n_timed):
             start = time.perf_counter()
@@ -105,7 +105,7 @@ def breakdown():
     for name, moves in SCANS.items():
         settings = ChainSettings(20, 5, PRIOR, moves, Schedule(300, 200, 1))
         with threadpool_limits(1):
-            chain = Chain(data, settings, (Streams(0), 0, 0), SerialHome)
+            chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
             for _ in range(200):
                 chain.advance()
             profile = cProfile.Profile()
@@ -170,7 +170,7 @@ def _early_sweep(data, moves, n_experts, n_layers, n_sweeps=4):
     best = np.full(n_sweeps, np.inf)
     with threadpool_limits(1):
         for _ in range(3):
-            chain = Chain(data, settings, (Streams(0), 0, 0), SerialHome)
+            chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
             chain.step_size.log_step = -12.0
             for sweep in range(n_sweeps):
                 start = time.perf_counter()

@@ -105,7 +105,7 @@ def stale_activations(patch):
 
     def repaired(state, home, name, experts, scan):
         after(state, home, name, experts, scan)
-        home.map("prepare", state.coefficients)
+        home.each("prepare", state.coefficients)
 
     patch.setattr(sweep, "sweep_coefficients", repaired)
 

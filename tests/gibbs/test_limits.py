@@ -34,7 +34,7 @@ def swept(rows, moves, n_sweeps, replicate, streams):
     """Parameters after sweeps from the paper's start, which is not a draw from the prior."""
     state = initial_state(2, 2, 2, FIXED)
     home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
-    home.map("prepare", state.coefficients)
+    home.each("prepare", state.coefficients)
     for number in range(n_sweeps):
         sweep(state, home, FIXED, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
     return parameters(state)

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.chain import Chain, ChainSettings
+from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs.checkpoint import CheckpointError, CheckpointPlan
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.protocol import paper_settings
@@ -324,7 +324,8 @@ def test_the_papers_safeguards():
     """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
     rows = circle_rows()
     plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
-    chain = Chain(rows, plan, (Streams(0), 0, 0), SerialHome)
+    home = SerialHome(latent_blocks(rows, plan))
+    chain = Chain(home, rows.column_size(), plan, (Streams(0), 0, 0))
     while not chain.is_done:
         chain.advance()
     assert chain.state.precisions.min() >= 1e-3

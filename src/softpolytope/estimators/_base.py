@@ -20,20 +20,25 @@ from softpolytope.estimators._fitting import Fitted, fit_regression, take_batch
 from softpolytope.estimators._geometry import GeometryMixin
 from softpolytope.estimators._parameters import (
     Settings,
-    auto_inference,
     check_finite,
+    check_for_partitions,
     checked_settings,
     row_weights,
     seed_of,
+    take_columns,
 )
+from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
 from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
-from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._tasks import AnyTask, How, Task
 from softpolytope.estimators._uncertainty import UncertaintyMixin
 from softpolytope.inspection.diagnostics import in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.run import most_climbs
+from softpolytope.parallel.memory import bytes_of
+from softpolytope.parallel.places import Place, place_of
+from softpolytope.parallel.sources import Source, source_of
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
@@ -101,17 +106,34 @@ class SoftplusBase(
         self.verbose = verbose
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        client: Any = None,
+        max_memory: float | str | None = None,
+    ) -> Self:
         """Find modes of the posterior, or sample from it, given rows X and labels y.
+
+        Rows need not fit into memory (docs/scale.md): a Dask array or data frame is fitted on the workers of a cluster;
+        a memory map, a .npy or Parquet file, or a Dask collection is read part by part where `max_memory` is given.
+        Such rows are taken in the partitions they have, and equal ones are not merged.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Dask array or data frame, or path; of shape (n_samples, n_features)
             Finite numbers.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes, of any kind.
+            Labels of two or more classes, of any kind; a Dask array or series if X is Dask's, the name of a column if X
+            is a Parquet file.
         sample_weight : array-like of shape (n_samples,), optional
             Powers of the rows' likelihoods: weight 2 is the same as the row given twice.
+        client : distributed.Client, optional
+            The cluster for rows of Dask collections, by default the current client's, or of files its workers can read.
+        max_memory : int or str, optional
+            Bytes that this process, or with a client each worker, may take in all, such as "4GB".
 
         Returns
         -------
@@ -125,10 +147,19 @@ class SoftplusBase(
             for name in ("posterior_", "_fits"):
                 self.__dict__.pop(name, None)
             self._first_kept = settings.schedule.n_burn_in
-        tasks = self._tasks(X, y, sample_weight, goes_on=bool(earlier))
-        settings = checked_settings(self, auto_inference(tasks[0].design, tasks[0].row_weights))
+        limit = None if max_memory is None else bytes_of(max_memory)
+        source = source_of(X, y, sample_weight, has_client=client is not None, is_limited=limit is not None)
+        if source is None:
+            return self._fit_tasks(self._tasks(X, y, sample_weight, goes_on=bool(earlier)), earlier)
+        check_for_partitions(self, settings)
+        with place_of(source, client, limit, self._n_threads()) as place:
+            return self._fit_tasks(self._tasks_elsewhere(source, place, goes_on=bool(earlier)), earlier)
+
+    def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[Fitted]) -> Self:
+        """Fit one regression after the other."""
+        settings = checked_settings(self, tasks[0].auto_inference())
         if earlier and self.inference_ != settings.inference:
-            warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=3)
+            warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=4)
             earlier = []
         how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
         fits: list[Fitted] = []
@@ -139,7 +170,7 @@ class SoftplusBase(
                 self._tell_of_stop(len(tasks) - len(fits))
         if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
             message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=4)
             return self
         self.inference_ = settings.inference
         self._fits = fits
@@ -147,12 +178,12 @@ class SoftplusBase(
         self._warn_of_disagreement(settings)
         return self
 
-    def _reporter(self, tasks: list[Task], settings: Settings) -> Reporter | None:
+    def _reporter(self, tasks: Sequence[AnyTask], settings: Settings) -> Reporter | None:
         """Who is told of progress."""
         n_runs = len(tasks) * (2 if settings.symmetric else 1)
         if settings.inference == "gibbs":
             return reporter_of(self, n_runs * settings.n_chains, settings.schedule.n_sweeps)
-        n_climbs = most_climbs(tasks[0].design.shape[0], settings.prior)
+        n_climbs = most_climbs(tasks[0].n_rows, settings.prior)
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
     @available_if(_moves_modes)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
@@ -246,6 +277,19 @@ class SoftplusBase(
         self.classes_ = classes
         return self._tasks_of(X, codes, weights)
 
+    def _tasks_elsewhere(self, source: Source, place: Place, *, goes_on: bool) -> list[PartitionedTask]:
+        """Look at rows that live elsewhere; one task for two classes, one per class for more."""
+        names = np.array(source.names, dtype=object) if source.names is not None else None
+        take_columns(self, source.n_features, names, reset=not goes_on)
+        labels = labels_of(survey := surveyed(place, source.names), self.class_weight)
+        check_classification_targets(labels.classes)
+        if goes_on and not np.array_equal(labels.classes, self.classes_):
+            raise ValueError("warm_start goes on from the last fit, which had other classes.")
+        self.classes_ = labels.classes
+        seed = seed_of(self.random_state)
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [PartitionedTask(place, survey, labels, code, (seed, code), f"class{code}") for code in positives]
+
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Any, Any, FloatArray]:
         """Rows, labels and weights."""
         X, y = validate_data(
@@ -291,7 +335,7 @@ class SoftplusBase(
                 f"fitting was stopped with {n_left} classes still to fit, so there is no model; "
                 "with a checkpoint folder the same fit would resume where it was."
             )
-        warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=4)
+        warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=5)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
@@ -301,7 +345,7 @@ class SoftplusBase(
             return
         loud = [item for item in self.diagnostics() if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
         for sentence in in_words(loud[:1]):
-            warnings.warn(sentence, ConvergenceWarning, stacklevel=4)
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

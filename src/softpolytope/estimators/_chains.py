@@ -7,7 +7,7 @@ from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.estimators._parameters import Settings
-from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._units import Units
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.checkpoint import CheckpointPlan
@@ -15,6 +15,7 @@ from softpolytope.gibbs.run import ChainArrays, Resumed, RunOptions, RunResult, 
 from softpolytope.gibbs.state import GibbsState, state_at
 from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
+from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
 from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, find_modes
 
@@ -42,9 +43,9 @@ class Chains:
 
 
 def sample(
-    data: TrainingData,
+    data: TrainingData | PartitionedData,
     units: Units,
-    task: Task,
+    task: AnyTask,
     settings: Settings,
     how: How,
     digest: str,
@@ -58,7 +59,9 @@ def sample(
     return _posterior(result, units), Chains(result.states, digest, n_done), result.is_complete
 
 
-def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: list[ChainArrays] | None) -> RunResult:
+def _run(
+    data: TrainingData | PartitionedData, task: AnyTask, settings: Settings, how: How, states: list[ChainArrays] | None
+) -> RunResult:
     """Run all chains of both labelings."""
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
     checkpoint = settings.checkpoint
@@ -77,12 +80,14 @@ def _run(data: TrainingData, task: Task, settings: Settings, how: How, states: l
         SeedSequence(task.seed),
         settings.n_chains,
         (0, 1) if settings.symmetric else (0,),
-        RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states),
+        RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states, task.folder),
         start,
     )
 
 
-def _starts_at_modes(data: TrainingData, task: Task, settings: Settings, how: How) -> list[GibbsState]:
+def _starts_at_modes(
+    data: TrainingData | PartitionedData, task: AnyTask, settings: Settings, how: How
+) -> list[GibbsState]:
     """A mode for every chain, labelling after labelling.
 
     Not of the very posterior that is sampled: where the prior is tight, its modes have fewer experts than its draws.

@@ -5,15 +5,21 @@ from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.estimators._parameters import Settings
-from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._units import Units
 from softpolytope.model.data import TrainingData
+from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
 from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, find_modes
 
 
 def maximise(
-    data: TrainingData, units: Units, task: Task, settings: Settings, how: How, start: ModesResult | None
+    data: TrainingData | PartitionedData,
+    units: Units,
+    task: AnyTask,
+    settings: Settings,
+    how: How,
+    start: ModesResult | None,
 ) -> tuple[RegressionPosterior, ModesResult, bool]:
     """Climb from random starts, or on from modes; returns posterior, modes, and whether it came to its end."""
     result = find_modes(

@@ -1,11 +1,8 @@
 """From rows and settings to a posterior: one regression per class, by chains or by climbs."""
 
-import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import FloatArray
@@ -14,14 +11,10 @@ from softpolytope.estimators._climbs import maximise
 from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
-from softpolytope.estimators._tasks import How, Task
-from softpolytope.estimators._units import plain_units, standardised
+from softpolytope.estimators._tasks import AnyTask, How, Task
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.run import ModesResult
-
-# Rows at which diagnostics compare the chains' probabilities.
-N_PROBES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +30,12 @@ class Fitted:
     features: FeatureSummary
 
 
-def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
+def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
     """Fit one regression, or go on with an earlier fit."""
     # One thread for sums by BLAS too: their bits depend on the number.
     with threadpool_limits(1, user_api="blas"):
-        data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
-        digest, probes, features = _digest(data, settings), _probes(data), FeatureSummary.of(data)
-        data, units = standardised(data) if settings.standardize else (data, plain_units(data))
+        given = task.prepared(settings)
+        data, units, digest = given.data, given.units, given.digest
         chains = modes = stream = None
         if settings.inference == "gibbs":
             before = earlier.chains if earlier is not None else None
@@ -53,9 +45,9 @@ def fit_regression(task: Task, settings: Settings, how: How, earlier: Fitted | N
         else:
             start = earlier.modes if earlier is not None else None
             posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
-            stream = stream_of(modes, units, units.columns(float(data.row_weights.sum())))
-        chances = posterior.probability_draws(probes)
-    return Fitted(posterior, chains, modes, stream, is_complete, chances, features)
+            stream = stream_of(modes, units, units.columns(given.weight))
+        chances = posterior.probability_draws(given.probes)
+    return Fitted(posterior, chains, modes, stream, is_complete, chances, given.features)
 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -69,20 +61,3 @@ def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None)
     features = features if earlier is None else earlier.features.merged(features)
     no_probes = np.zeros((len(posterior.labelings[0].draws), 0))
     return Fitted(posterior, None, None, stream, is_complete=True, probe_chances=no_probes, features=features)
-
-
-def _digest(data: TrainingData, settings: Settings) -> str:
-    """A hash of the rows and the model."""
-    design: Any = data.design
-    parts = (design.data, design.indices, design.indptr) if sparse.issparse(data.design) else (design,)
-    digest = hashlib.sha256(repr(settings.model).encode())
-    for part in (*parts, data.column_scale, data.labels, data.row_weights):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
-
-
-def _probes(data: TrainingData) -> FloatArray:
-    """The features of a few rows; the canonical order of the rows is as good as random."""
-    rows: Any = data.design[:N_PROBES]
-    dense = rows.toarray() if sparse.issparse(data.design) else rows
-    return np.ascontiguousarray((dense * data.column_scale)[:, 1:])

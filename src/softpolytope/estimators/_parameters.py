@@ -100,6 +100,40 @@ def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> S
     )
 
 
+def check_for_partitions(estimator: Any, settings: Settings) -> None:
+    """Raise for what needs the rows in memory."""
+    if settings.bootstrap:
+        raise ValueError(
+            "bootstrap=True gives every row a weight of its own in every restart, and needs the rows in memory; for "
+            'intervals of rows in partitions use inference="gibbs".'
+        )
+    if estimator.warm_start and settings.moves.scan == "paper":
+        raise ValueError(
+            'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row; for '
+            'rows in partitions use a checkpoint, or scan="collapsed".'
+        )
+
+
+def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) -> None:
+    """Learn number and names of the columns from the first rows, or check those of later ones."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if not reset:
+        if n_features != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {n_features} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        if names is not None and known is not None and list(names) != list(known):
+            wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
+            raise ValueError(f"the columns of X are not those of the rows fitted; there are {', '.join(wrong[:10])}.")
+        return
+    estimator.n_features_in_ = n_features
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif known is not None:
+        del estimator.feature_names_in_
+
+
 def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", "map"]:
     """What "auto" stands for: chains where rows are few, modes elsewhere.
 

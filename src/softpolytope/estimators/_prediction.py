@@ -1,6 +1,8 @@
 """What all classifiers predict, and what they tell of the posterior."""
 
 import warnings
+from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._fitting import Fitted
-from softpolytope.estimators._parameters import check_finite
+from softpolytope.estimators._parameters import check_finite, take_columns
 from softpolytope.inspection.diagnostics import Diagnosis, diagnose
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior
+from softpolytope.parallel.lazy import is_dask_collection, lazily, meta_of
 
 
 class PredictionMixin:
@@ -38,7 +41,12 @@ class PredictionMixin:
             )
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probabilities of the classes, (n_samples, n_classes), columns in the order of `classes_`."""
+        """Probabilities of the classes, (n_samples, n_classes), columns in the order of `classes_`.
+
+        Of a Dask array or data frame all predictions by row are Dask arrays, which are computed when asked for.
+        """
+        if is_dask_collection(X):
+            return self._lazily("predict_proba", X, np.empty((0, len(self._classes()))))
         pairs = self._chances(X)
         if len(pairs) == 1:
             return np.column_stack([pairs[0][1], pairs[0][0]])
@@ -47,16 +55,23 @@ class PredictionMixin:
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Logarithms of the probabilities of the classes."""
+        if is_dask_collection(X):
+            return self._lazily("predict_log_proba", X, np.empty((0, len(self._classes()))))
         return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Log odds of the second class, (n_samples,); with more classes, log probabilities (n_samples, n_classes)."""
+        if is_dask_collection(X):
+            n_classes = len(self._classes())
+            return self._lazily("decision_function", X, np.empty(0) if n_classes == 2 else np.empty((0, n_classes)))
         logs = self.predict_log_proba(X)
         return np.asarray(logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable class of each row."""
         check_is_fitted(self)
+        if is_dask_collection(X):
+            return self._lazily("predict", X, self.classes_[:0])
         if len(self.classes_) == 2:
             positive, negative = self._chances(X)[0]
             codes = (positive > negative).astype(np.intp)
@@ -101,6 +116,9 @@ class PredictionMixin:
             )
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+        if is_dask_collection(X):
+            shape = (0, 2) if len(self.classes_) == 2 else (0, len(self.classes_), 2)
+            return self._lazily("predict_interval", X, np.empty(shape), level)
         tail = 0.5 * (1.0 - level)
         bounds = np.quantile(self.predict_proba_draws(X), [tail, 1.0 - tail], axis=0)
         return np.ascontiguousarray(np.moveaxis(bounds, 0, -1))
@@ -158,10 +176,42 @@ class PredictionMixin:
         check_is_fitted(self)
         return [labelling for regression in self.posterior_.regressions for labelling in regression.labelings]
 
+    def _classes(self) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.classes_
+
+    def _lazily(self, method: str, X: Any, example: Any, *arguments: Any) -> NDArray[Any]:
+        """A Dask array of what a method says of the rows of a Dask collection."""
+        names = getattr(meta_of(X), "columns", None)
+        take_columns(self, X.shape[1], names, reset=False)
+        function = partial(_predicted, method=method, arguments=arguments)
+        found: NDArray[Any] = lazily(function, self._lean(), X, example)
+        return found
+
+    def _lean(self) -> Any:
+        """A copy with what prediction needs only, for others to have."""
+        other = copy(self)
+        for name in ("_fits", "_skl_callbacks"):
+            other.__dict__.pop(name, None)
+        other.__dict__.update(n_jobs=1, checkpoint=None)
+        return other
+
     def _validated_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_dask_collection(X):
+            raise ValueError("X is a Dask collection, and this method needs rows in memory: X.compute().")
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
         )
         check_finite(rows, getattr(self, "feature_names_in_", None))
         return rows
+
+
+def _predicted(model: Any, rows: Any, *, method: str, arguments: tuple[Any, ...]) -> Any:
+    """What a method of a classifier says of rows; of none, an empty answer."""
+    if rows.shape[0] == 0:
+        return getattr(model, method)(np.zeros((1, model.n_features_in_)), *arguments)[:0]
+    with warnings.catch_warnings():
+        # The caller has been told, once.
+        warnings.simplefilter("ignore")
+        return getattr(model, method)(rows, *arguments)

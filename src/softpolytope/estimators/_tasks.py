@@ -1,21 +1,89 @@
 """What a fit is asked to do, and how."""
 
+import hashlib
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._parameters import Settings, auto_inference
+from softpolytope.estimators._units import Units, plain_units, standardised
 from softpolytope.model.collapsed import Design
+from softpolytope.model.data import TrainingData
+from softpolytope.model.partition import PartitionedData
 from softpolytope.parallel.tasks import Callback
+
+# Rows at which diagnostics compare the chains' probabilities.
+N_PROBES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows as inference wants them, and what a fit must know of them besides."""
+
+    data: TrainingData | PartitionedData
+    units: Units
+    digest: str  # of rows and model
+    probes: FloatArray  # (a few rows, features)
+    features: FeatureSummary
+    weight: float
+
+
+class AnyTask(Protocol):
+    """One label against the rest."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def seed(self) -> tuple[int, ...]:
+        """The seed of all its random numbers."""
+        ...
+
+    @property
+    def folder(self) -> str:
+        """Where its checkpoints are, inside the user's folder."""
+        ...
+
+    def auto_inference(self) -> Literal["gibbs", "map"]:
+        """What inference="auto" stands for."""
+        ...
+
+    def prepared(self, settings: Settings) -> Prepared:
+        """Rows ready for inference."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One label against the rest."""
+    """One label against the rest, of rows in memory."""
 
     design: Design  # (rows, 1 + features), the intercept first
     is_positive: BoolArray
     row_weights: FloatArray
     seed: tuple[int, ...]
     folder: str  # of its checkpoints, inside the user's
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.design.shape[0])
+
+    def auto_inference(self) -> Literal["gibbs", "map"]:
+        """What inference="auto" stands for."""
+        return auto_inference(self.design, self.row_weights)
+
+    def prepared(self, settings: Settings) -> Prepared:
+        """Rows ready for inference."""
+        data = TrainingData.from_arrays(self.design, self.is_positive, self.row_weights)
+        digest, probes, features = _digest(data, settings), _probes(data), FeatureSummary.of(data)
+        data, units = standardised(data) if settings.standardize else (data, plain_units(data))
+        return Prepared(data, units, digest, probes, features, float(data.row_weights.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +93,20 @@ class How:
     n_threads: int
     callback: Callback | None
     keeps_states: bool
+
+
+def _digest(data: TrainingData, settings: Settings) -> str:
+    """A hash of the rows and the model."""
+    design: Any = data.design
+    parts = (design.data, design.indices, design.indptr) if sparse.issparse(data.design) else (design,)
+    digest = hashlib.sha256(repr(settings.model).encode())
+    for part in (*parts, data.column_scale, data.labels, data.row_weights):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _probes(data: TrainingData) -> FloatArray:
+    """The features of a few rows; the canonical order of the rows is as good as random."""
+    rows: Any = data.design[:N_PROBES]
+    dense = rows.toarray() if sparse.issparse(data.design) else rows
+    return np.ascontiguousarray((dense * data.column_scale)[:, 1:])

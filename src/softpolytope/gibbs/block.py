@@ -2,6 +2,10 @@
 
 Arrays of a block are (rows, experts), with levels or layers before them. A step takes the indices of the experts it is
 for; the others keep what they have.
+
+Activations follow from the coefficients: a block at rest has none, and computes them, to the same bits, when asked
+for something that needs them. What does not follow from parameters is its remnant, from which another block of the same
+rows goes on.
 """
 
 from dataclasses import dataclass
@@ -20,6 +24,10 @@ Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
 
 _NOTHING = np.zeros((0, 0))
+_NO_ROWS = np.zeros((0, 0, 0))
+
+# Arrays of a block that do not follow from parameters, by name; None stands for what a new block has.
+Remnant = dict[str, FloatArray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +45,43 @@ class LayerSums:
 class LatentBlock(RowBlock):
     """Rows of a block, and their latent variables during a sweep."""
 
+    # Methods that change nothing in a block.
+    READS = RowBlock.READS | {"activation_sums", "level_counts", "log_likelihood", "export_counts"}
+
     def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0, least_activation: float = 0.0) -> None:
         super().__init__(rows)
         self._index = index
         self._pg_terms = pg_terms
         self._least_activation = least_activation
         self._copies = rows.row_weights.copy()
+        self.coefficients = np.zeros((0, 0, rows.n_columns))  # (experts, layers, columns)
         self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
+        self._latent_rates = _NO_ROWS  # (levels, rows, experts)
+        self._is_within_sweep = False  # whether there is more to be done with the latent rates
+        self._is_awake = False  # whether there are activations
 
     # Parameters in, sums out.
 
     def prepare(self, coefficients: FloatArray) -> None:
-        """Make room for the experts given, and compute all activations."""
+        """Take the experts given."""
         n_experts, n_layers, _ = coefficients.shape
-        n_rows = self._rows.n_rows
-        if self.counts.shape != (n_layers + 1, n_rows, n_experts):
-            self.counts = np.zeros((n_layers + 1, n_rows, n_experts))
-        self._log_activations = np.zeros((n_layers + 1, n_rows, n_experts))
-        self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
-        self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
-        self._latent_rates = np.empty((n_layers, n_rows, n_experts))
-        self._scratch = np.empty(3 * n_experts)
-        self.update(np.arange(n_experts, dtype=np.intc), coefficients)
+        if self.counts.shape != (n_layers + 1, self._rows.n_rows, n_experts):
+            self.counts = np.zeros((n_layers + 1, self._rows.n_rows, n_experts))
+        self._is_within_sweep = False
+        self.rest()
+        self.coefficients = coefficients.copy()
+        self._latent_rates = np.empty((n_layers, self._rows.n_rows, n_experts))
 
     def update(self, experts: Experts, coefficients: FloatArray) -> None:
-        """Compute the activations of some experts from their new coefficients (experts, layers, columns)."""
-        for layer in range(coefficients.shape[1]):
-            self._advance(experts, layer, coefficients[:, layer])
+        """Take new coefficients (experts, layers, columns) of some experts."""
+        self.coefficients[experts] = coefficients
+        if self._is_awake:
+            for layer in range(coefficients.shape[1]):
+                self._advance(experts, layer, coefficients[:, layer])
 
     def activation_sums(self) -> FloatArray:
         """Q_k = sum_i copies q_ik."""
+        self._wake()
         sums: FloatArray = self._copies @ self._activations[-1]
         return sums
 
@@ -77,6 +92,7 @@ class LatentBlock(RowBlock):
 
     def log_likelihood(self, log_weights: FloatArray) -> float:
         """Log likelihood of the block's labels."""
+        self._wake()
         value: float = _activation.log_likelihood(
             self._activations[-1], self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
         )
@@ -86,6 +102,7 @@ class LatentBlock(RowBlock):
 
     def draw_counts(self, name: SweepName, log_weights: FloatArray, step: Step = Step.COUNTS) -> FloatArray:
         """Draw the counts of all levels given the parameters alone; return their sums (levels, experts)."""
+        self._wake()
         _allocation.collapsed(
             name.bits(step, 0, self._index),
             self._labels,
@@ -100,7 +117,9 @@ class LatentBlock(RowBlock):
         return self.level_counts()
 
     def draw_top_counts(self, name: SweepName, log_weights: FloatArray) -> FloatArray:
-        """Draw the counts of the top level only; return their sums (experts,)."""
+        """Draw the counts of the top level only, which nothing else needs; return their sums (experts,)."""
+        self._wake()
+        counts = np.empty((1, self._rows.n_rows, len(log_weights)))
         _allocation.collapsed(
             name.bits(Step.COUNTS, 0, self._index),
             self._labels,
@@ -108,16 +127,20 @@ class LatentBlock(RowBlock):
             log_weights,
             self._log_activations[-1:],
             self._activations[-1:],
-            self.counts[-1:],
+            counts,
             self._copies,
             self._scratch,
         )
-        sums: FloatArray = self.counts[-1].sum(axis=0)
+        sums: FloatArray = counts[0].sum(axis=0)
         return sums
 
     def begin(self, name: SweepName, log_weights: FloatArray, experts: Experts, scan: Scan) -> LayerSums:
         """Draw latent rates from the top down, in the paper's scan new bottom counts too; sums of the first layer."""
+        self._wake()
         self._weights = np.exp(log_weights)
+        self._is_within_sweep = True
+        if not self._latent_rates.size:
+            self._latent_rates = np.empty(self._linear_predictor.shape)
         is_paper = scan == "paper"
         # The bottom rates are integrated out in the collapsed scan.
         for level in range(len(self._latent_rates) - 1, -1 if is_paper else 0, -1):
@@ -137,8 +160,11 @@ class LatentBlock(RowBlock):
         self, name: SweepName, layer: int, coefficients: FloatArray, experts: Experts, scan: Scan
     ) -> LayerSums | None:
         """Take the new coefficients of a layer; return the sums of the next, if there is one."""
+        self._wake()
+        self.coefficients[experts, layer] = coefficients
         self._advance(experts, layer, coefficients)
         if layer + 1 == len(self._linear_predictor):
+            self._is_within_sweep = False
             return None
         return self._layer_sums(name, layer + 1, experts, scan)
 
@@ -156,11 +182,67 @@ class LatentBlock(RowBlock):
         """Take back the counts of this block, out of those of all."""
         self.counts = counts[self._index].copy()
 
+    # Rest, and what is left of a block.
+
+    def rest(self) -> None:
+        """Forget all that follows from the coefficients."""
+        self._is_awake = False
+        self._log_activations = self._linear_predictor = self._activations = _NO_ROWS
+        if not self._is_within_sweep:
+            self._latent_rates = _NO_ROWS
+
+    def remnant(self) -> Remnant:
+        """What does not follow from parameters; of counts, most of which are zero, the others and their places."""
+        places = np.flatnonzero(self.counts)
+        return {
+            "shape": np.array(self.counts.shape),
+            "places": places.astype(np.uint32),
+            "counts": self.counts.reshape(-1)[places],
+            "copies": None if np.array_equal(self._copies, self._rows.row_weights) else self._copies,
+            "offset": self._offset if self._offset.any() else None,
+            "rates": self._latent_rates if self._is_within_sweep else None,
+            "weights": self._weights if self._is_within_sweep else None,
+        }
+
+    def restore(self, coefficients: FloatArray, remnant: Remnant) -> None:
+        """Go on from a remnant and the coefficients there were."""
+        self._is_within_sweep = remnant["rates"] is not None
+        self.rest()
+        self.coefficients = coefficients.copy()
+        shape, places, counts = (np.asarray(remnant[name]) for name in ("shape", "places", "counts"))
+        self.counts = np.zeros(shape)
+        self.counts.reshape(-1)[places] = counts
+        n_rows = self._rows.n_rows
+        for name, default in (
+            ("copies", self._rows.row_weights),
+            ("offset", np.zeros(n_rows)),
+            ("rates", _NO_ROWS),
+            ("weights", np.zeros(0)),
+        ):
+            given = remnant[name]
+            setattr(self, _PLACES[name], (default if given is None else given).copy())
+
     # For the collapsed likelihood as a function of some experts.
 
     def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
         """Fix the rates of the experts that a gradient is not for."""
+        self._wake()
         self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
+
+    def _wake(self) -> None:
+        """Compute all activations, unless they are there."""
+        if self._is_awake:
+            return
+        n_experts, n_layers, _ = self.coefficients.shape
+        n_rows = self._rows.n_rows
+        self._log_activations = np.zeros((n_layers + 1, n_rows, n_experts))
+        self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
+        self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
+        self._scratch = np.empty(3 * n_experts)
+        every = np.arange(n_experts, dtype=np.intc)
+        for layer in range(n_layers):
+            self._advance(every, layer, self.coefficients[:, layer])
+        self._is_awake = True
 
     def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
         """Linear predictor of a layer, and log q and q of the level above it, for some experts."""
@@ -248,3 +330,7 @@ class LatentBlock(RowBlock):
             _gram.add_dense(design, pg_weights, pairs)
             _gram.add_linear_dense(design, slopes, linear)
         return LayerSums(pairs, linear, self._rows.column_scale)
+
+
+# Where the parts of a remnant belong.
+_PLACES = {"copies": "_copies", "offset": "_offset", "rates": "_latent_rates", "weights": "_weights"}

@@ -1,6 +1,5 @@
 """One chain: iterate, prune, record; and all it takes to stop it anywhere and go on elsewhere."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
+from softpolytope.gibbs.checkpoint import Checkpoint
 from softpolytope.gibbs.hamiltonian import StepSize
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.state import GibbsState, initial_state
@@ -15,7 +15,8 @@ from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.gibbs.trace import Draw, Schedule, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
-from softpolytope.parallel.homes import Home
+from softpolytope.parallel.homes import Home, HomeLostError
+from softpolytope.parallel.places import PartitionHome
 
 # The stream of a starting point, which belongs to no sweep.
 _BEFORE_ALL_SWEEPS = 2**48 - 1
@@ -39,25 +40,23 @@ class Chain:
 
     def __init__(
         self,
-        data: TrainingData,
+        home: Home,
+        column_size: FloatArray,
         settings: ChainSettings,
         name: tuple[Streams, int, int],
-        make_home: Callable[[list[LatentBlock]], Home],
         start: GibbsState | None = None,
     ) -> None:
-        """`name` is (streams, labelling, chain); `start` any state, by default one from the chain's own stream."""
-        if settings.moves.scan == "paper":
-            data = data.with_single_positives()
+        """`home` has the `latent_blocks` of the rows, and `column_size` is the largest value of each column.
+
+        `name` is (streams, labelling, chain); `start` any state, by default one from the chain's own stream.
+        """
         self._settings = settings
         self._name = name
-        moves = settings.moves
-        self._home = make_home(
-            [LatentBlock(rows, i, moves.pg_terms, moves.least_activation) for i, rows in enumerate(data.blocks())]
-        )
+        self._home = home
         self.trace = Trace()
         self.step_size = StepSize()
-        self.state = start.copy() if start is not None else self._starting_state(data.column_size())
-        self._home.map("prepare", self.state.coefficients)
+        self.state = start.copy() if start is not None else self._starting_state(column_size)
+        self._home.each("prepare", self.state.coefficients)
 
     @property
     def is_done(self) -> bool:
@@ -65,17 +64,18 @@ class Chain:
         return self.trace.n_sweeps >= self._settings.schedule.n_sweeps
 
     def advance(self) -> Draw:
-        """Make one sweep."""
+        """Make one sweep; if the blocks are lost in it, the chain is where it was before."""
         number, schedule = self.trace.n_sweeps, self._settings.schedule
-        name = SweepName(*self._name, sweep=number)
-        counts, acceptance = sweep(
-            self.state, self._home, self._settings.prior, name, self._settings.moves, self.step_size
-        )
+        before = self.state.copy()
+        try:
+            counts, acceptance, log_likelihood = self._swept(number)
+        except HomeLostError:
+            self.state = before
+            raise
         if number < schedule.n_burn_in:
             self.step_size.learn(acceptance)
             if number == schedule.n_burn_in - 1:
                 self.step_size.settle()
-        log_likelihood = sum(self._home.map("log_likelihood", self.state.log_weights))
         draw = Draw(number, log_likelihood, self.state.coefficients.copy(), self.state.log_weights.copy(), counts)
         self.trace.record(draw, self.state.mass, self.state.concentration, acceptance)
         if schedule.is_kept(number):
@@ -88,15 +88,59 @@ class Chain:
             self._prune(counts[-1])
         return draw
 
+    def _swept(self, number: int) -> tuple[FloatArray, float, float]:
+        """Draw every parameter once; counts, acceptance and log likelihood."""
+        if self.has_counts:
+            self._home.secure()
+        else:
+            self._home.begin_anew("prepare", self.state.coefficients)
+        name = SweepName(*self._name, sweep=number)
+        counts, acceptance = sweep(
+            self.state, self._home, self._settings.prior, name, self._settings.moves, self.step_size
+        )
+        return counts, acceptance, float(self._home.total("log_likelihood", self.state.log_weights))
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the counts in the blocks are part of the state, besides the parameters."""
+        return self._settings.moves.scan == "paper"
+
+    def write(self, file: Checkpoint, fingerprint: str) -> None:
+        """Put everything into a checkpoint; counts of blocks that live elsewhere are written from there."""
+        n_sweeps = self.trace.n_sweeps
+        if isinstance(self._home, PartitionHome):
+            arrays = self._parameters()
+            if self.has_counts:
+                self._home.save(file.counts_folder(n_sweeps))
+                arrays["counts_after"] = np.array(float(n_sweeps))
+            file.write(arrays, fingerprint, n_sweeps)
+            file.forget_counts(but_of=n_sweeps)
+        else:
+            file.write(self.to_arrays(), fingerprint, n_sweeps)
+
+    def read(self, file: Checkpoint, fingerprint: str) -> None:
+        """Go on from a checkpoint, if there is one."""
+        arrays = file.read(fingerprint)
+        if arrays is None:
+            return
+        self.restore(arrays)
+        if "counts_after" in arrays and isinstance(self._home, PartitionHome):
+            self._home.load(file.counts_folder(int(arrays["counts_after"])))
+
     def to_arrays(self) -> dict[str, FloatArray]:
         """Everything the next sweep depends on, and the trace, as named arrays."""
+        arrays = self._parameters()
+        if self.has_counts:
+            for i, counts in enumerate(self._home.map("export_counts")):
+                arrays[f"counts.{i}"] = counts
+        return arrays
+
+    def _parameters(self) -> dict[str, FloatArray]:
+        """Trace, state and step size as named arrays."""
         arrays = {f"trace.{name}": value for name, value in self.trace.to_arrays().items()}
         for part, owner in (("state", self.state), ("step", self.step_size)):
             for item in fields(owner):
                 arrays[f"{part}.{item.name}"] = np.asarray(getattr(owner, item.name))
-        if self._settings.moves.scan == "paper":
-            for i, counts in enumerate(self._home.map("export_counts")):
-                arrays[f"counts.{i}"] = counts
         return arrays
 
     def restore(self, arrays: dict[str, FloatArray]) -> None:
@@ -115,10 +159,10 @@ class Chain:
         self.step_size = StepSize(
             float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
         )
-        self._home.map("prepare", self.state.coefficients)
+        self._home.each("prepare", self.state.coefficients)
         counts = _part(arrays, "counts")
         if counts:
-            self._home.map("import_counts", [counts[str(i)] for i in range(len(counts))])
+            self._home.each("import_counts", [counts[str(i)] for i in range(len(counts))])
 
     def _starting_state(self, column_size: FloatArray) -> GibbsState:
         settings = self._settings
@@ -136,8 +180,19 @@ class Chain:
         if not is_kept.any() or is_kept.all():
             return
         self.state.keep_experts(is_kept)
-        self._home.map("keep_experts", is_kept)
-        self._home.map("prepare", self.state.coefficients)
+        self._home.each("keep_experts", is_kept)
+        self._home.each("prepare", self.state.coefficients)
+
+
+def latent_blocks(data: TrainingData, settings: ChainSettings, first: int = 0) -> list[LatentBlock]:
+    """The blocks of a chain; `first` is the number of the first, which names its random streams."""
+    if settings.moves.scan == "paper":
+        data = data.with_single_positives()
+    moves = settings.moves
+    return [
+        LatentBlock(rows, number, moves.pg_terms, moves.least_activation)
+        for number, rows in enumerate(data.blocks(), first)
+    ]
 
 
 def _part(arrays: dict[str, FloatArray], part: str) -> dict[str, FloatArray]:

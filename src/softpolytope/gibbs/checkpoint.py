@@ -1,6 +1,7 @@
 """Files from which a run goes on: named arrays, no code inside, replaced as a whole or not at all."""
 
 import os
+import shutil
 import tempfile
 import time
 import zipfile
@@ -60,6 +61,16 @@ class Checkpoint:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+    def counts_folder(self, sweep: int) -> Path:
+        """Where the counts after a sweep are put, if many write them."""
+        return self.path.with_suffix("") / f"counts{sweep}"
+
+    def forget_counts(self, but_of: int) -> None:
+        """Remove the counts after other sweeps; those of a sweep are there before the file names it."""
+        for folder in self.path.with_suffix("").glob("counts*"):
+            if folder != self.counts_folder(but_of):
+                shutil.rmtree(folder)
 
     def read(self, fingerprint: str) -> dict[str, FloatArray] | None:
         """The arrays last written; None if there are none, an error if they are of another run."""

@@ -66,8 +66,8 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
     # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
-    home.map("update", empty, coefficients)
-    activations = sum(home.map("activation_sums"))[empty]
+    home.each("update", empty, coefficients)
+    activations = home.total("activation_sums")[empty]
     log_acceptance = -state.mass / state.n_experts * np.log1p(activations / state.concentration)
     is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
     chosen = empty[is_accepted]
@@ -76,7 +76,7 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
     state.precision_rates[chosen] = rates[is_accepted]
     if not is_accepted.all():
         rejected = empty[~is_accepted]
-        home.map("update", rejected, state.coefficients[rejected])
-        activations = sum(home.map("activation_sums"))[empty]
+        home.each("update", rejected, state.coefficients[rejected])
+        activations = home.total("activation_sums")[empty]
     shape = np.full(len(empty), state.mass / state.n_experts)
     state.log_weights[empty] = draw_log_weights(shape, state.concentration + activations, rng)

@@ -66,10 +66,10 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
     moved = state.log_weights > threshold
     if not moved.any():
         return 1.0
-    home.map("hold", ~moved, state.log_weights)
+    home.each("hold", ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatTarget(
-        partial(home.map, "gradient"),
+        partial(home.total, "gradient"),
         (n_moved, *state.coefficients.shape[1:]),
         FlatPrior(
             state.precision_rates[moved], prior.precision_shape, state.mass / state.n_experts, state.concentration
@@ -101,5 +101,5 @@ def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory:
     if uniform < acceptance:
         coefficients, state.log_weights[moved] = target.parts(position)
         state.coefficients[moved] = coefficients
-        home.map("update", np.flatnonzero(moved).astype(np.intc), coefficients)
+        home.each("update", np.flatnonzero(moved).astype(np.intc), coefficients)
     return acceptance

@@ -1,9 +1,11 @@
 """Several chains and both labelings at once, on threads; resumable, and stoppable at any moment."""
 
 import hashlib
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -12,12 +14,14 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
-from softpolytope.gibbs.chain import Chain, ChainSettings
+from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.gibbs.partitions import partition_home
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.trace import Trace
 from softpolytope.model.data import TrainingData
-from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
+from softpolytope.model.partition import PartitionedData
+from softpolytope.parallel.homes import Home, HomeLostError, SerialHome, ThreadHome
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
 
@@ -29,6 +33,7 @@ class RunOptions:
     callback: Callback | None = None  # called after every sweep of every chain, one call at a time; True stops
     checkpoint: CheckpointPlan | None = None
     keeps_states: bool = False  # whether the result has what it takes to go on
+    folder: str = "."  # where checkpoints are, within what a user gives
 
 
 ChainArrays = dict[str, FloatArray]
@@ -64,7 +69,7 @@ class RunResult:
 
 
 def run_chains(
-    data: TrainingData,
+    data: TrainingData | PartitionedData,
     settings: ChainSettings,
     seed: int | SeedSequence | None = None,
     n_chains: int = 1,
@@ -94,18 +99,28 @@ def run_chains(
     >>> [len(trace.draws) for trace in result.traces[0]]
     [5, 5]
     """
-    _check_labels(data)
+    is_partitioned = isinstance(data, PartitionedData)
+    if isinstance(data, TrainingData):
+        _check_labels(data)
     options = options or RunOptions()
     streams = Streams(seed)
     jobs = [(labelling, chain) for labelling in labelings for chain in range(n_chains)]
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(options.n_threads, 1)) as pool:
+    # Where blocks live elsewhere, a thread only waits for them.
+    n_threads = data.place.n_tasks if isinstance(data, PartitionedData) else options.n_threads
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(n_threads, 1)) as pool:
         # Chains on threads if there are enough of them, else the blocks of a chain.
-        has_block_threads = options.n_threads > len(jobs)
-        make_home = partial(_make_home, pool if has_block_threads else None, options.n_threads)
+        has_block_threads = n_threads > len(jobs) and not is_partitioned
+        make_home = partial(_make_home, settings, pool if has_block_threads else None, n_threads)
         is_resumed = isinstance(start, Resumed)
         starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(jobs)
         chains = [
-            Chain(data.flipped() if labelling else data, settings, (streams, labelling, chain), make_home, first)
+            Chain(
+                make_home(data.flipped() if labelling else data),
+                data.column_size(),
+                settings,
+                (streams, labelling, chain),
+                first,
+            )
             for (labelling, chain), first in zip(jobs, starts, strict=True)
         ]
         if isinstance(start, Resumed):
@@ -114,7 +129,7 @@ def run_chains(
         runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
         # Chains that go on are ahead of what an earlier run has written.
         runner.resume(_fingerprint(data, settings, streams, jobs), reads_files=not is_resumed)
-        runner.run(pool if options.n_threads > 1 and not has_block_threads else None)
+        runner.run(pool if n_threads > 1 and not has_block_threads else None)
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     kept = [chain.to_arrays() for chain in chains] if options.keeps_states else None
@@ -129,8 +144,8 @@ class _Runner:
         self._jobs = jobs
         self._n_sweeps = n_sweeps
         self._reporting = Reporting(options.callback)
-        plan = options.checkpoint
-        self._files = [plan.for_chain(*job) if plan else None for job in jobs]
+        self._plan, self._folder = options.checkpoint, options.folder
+        self._files = [self._plan.for_chain(*job) if self._plan else None for job in jobs]
         self._fingerprint = ""
 
     def resume(self, fingerprint: str, *, reads_files: bool) -> None:
@@ -139,18 +154,35 @@ class _Runner:
         if not reads_files:
             return
         for chain, file in zip(self._chains, self._files, strict=True):
-            arrays = file.read(fingerprint) if file is not None else None
-            if arrays is not None:
-                chain.restore(arrays)
+            if file is not None:
+                chain.read(file, fingerprint)
 
     def run(self, pool: ThreadPoolExecutor | None) -> None:
         """Run every chain on a thread of the pool, or all of them in turns on one thread."""
-        if pool is None:
-            with ThreadPoolExecutor(1) as own:
-                run_all([self._run_in_turns], own, self._reporting)
-        else:
-            run_all([partial(self._run_one, index) for index in range(len(self._chains))], pool, self._reporting)
+        try:
+            if pool is None:
+                with ThreadPoolExecutor(1) as own:
+                    run_all([self._run_in_turns], own, self._reporting)
+            else:
+                run_all([partial(self._run_one, index) for index in range(len(self._chains))], pool, self._reporting)
+        except HomeLostError as error:
+            raise HomeLostError(f"{error} {self._rescued()}") from error
         self._write_all()
+
+    def _rescued(self) -> str:
+        """Write what is left of chains whose blocks were lost, and say where it is."""
+        if any(chain.has_counts for chain in self._chains):
+            written = [file.path for file in self._files if file is not None and file.path.exists()]
+            if not written:
+                return "No checkpoint had been written; give a checkpoint folder, or write more often (CheckpointPlan)."
+            return f"The same fit goes on from the last checkpoints in {written[0].parent}."
+        if self._plan is None:
+            folder = tempfile.mkdtemp(prefix="softpolytope-")
+            plan = CheckpointPlan(Path(folder) / self._folder)
+            self._files = [plan.for_chain(*job) for job in self._jobs]
+        self._write_all()
+        where = self._plan.folder if self._plan is not None else folder
+        return f"The chains are saved in {where}: the same fit, with this folder as checkpoint, goes on from there."
 
     def _run_in_turns(self) -> None:
         """A sweep each, so that the chains progress together."""
@@ -168,7 +200,7 @@ class _Runner:
             return
         draw = chain.advance()
         if file is not None and file.is_due(chain.trace.n_sweeps):
-            file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
+            chain.write(file, self._fingerprint)
         labelling, number = self._jobs[index]
         n_done = chain.trace.n_sweeps
         self._reporting.tell(
@@ -178,10 +210,15 @@ class _Runner:
     def _write_all(self) -> None:
         for chain, file in zip(self._chains, self._files, strict=True):
             if file is not None:
-                file.write(chain.to_arrays(), self._fingerprint, chain.trace.n_sweeps)
+                chain.write(file, self._fingerprint)
 
 
-def _make_home(pool: ThreadPoolExecutor | None, n_threads: int, blocks: list[object]) -> Home:
+def _make_home(
+    settings: ChainSettings, pool: ThreadPoolExecutor | None, n_threads: int, data: TrainingData | PartitionedData
+) -> Home:
+    if isinstance(data, PartitionedData):
+        return partition_home(data, settings)
+    blocks = latent_blocks(data, settings)
     return SerialHome(blocks) if pool is None else ThreadHome(blocks, pool, n_threads)
 
 
@@ -193,8 +230,12 @@ def _check_labels(data: TrainingData) -> None:
             raise ValueError(f"there is no {'positive' if label else 'negative'} row; both labels are needed.")
 
 
-def _fingerprint(data: TrainingData, settings: ChainSettings, streams: Streams, jobs: list[tuple[int, int]]) -> str:
+def _fingerprint(
+    data: TrainingData | PartitionedData, settings: ChainSettings, streams: Streams, jobs: list[tuple[int, int]]
+) -> str:
     """A hash of all that decides the draws."""
+    if isinstance(data, PartitionedData):
+        return hashlib.sha256(repr((settings, streams.key, jobs, data.digest, data.positive)).encode()).hexdigest()
     digest = hashlib.sha256(repr((settings, streams.key, jobs, data.block_rows)).encode())
     design = data.design
     parts = (design.data, design.indices, design.indptr) if sparse.issparse(design) else (design,)

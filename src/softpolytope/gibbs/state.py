@@ -1,7 +1,6 @@
 """What a chain carries from one sweep to the next."""
 
-import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,6 +13,8 @@ from softpolytope.model.prior import Prior
 # The paper's prior is so wide that nearly all its draws of a precision underflow; coefficients end near 1e100.
 SMALLEST_PRECISION = 1e-200
 LITTLE_LOG_WEIGHT = -10.0
+
+_ARRAYS = ("coefficients", "precisions", "precision_rates", "log_weights")
 
 
 class InvalidStateError(RuntimeError):
@@ -43,11 +44,11 @@ class GibbsState:
 
     def copy(self) -> Self:
         """A state that shares no array with this one."""
-        return copy.deepcopy(self)
+        return replace(self, **{name: getattr(self, name).copy() for name in _ARRAYS})
 
     def keep_experts(self, is_kept: BoolArray) -> None:
         """Drop all other experts."""
-        for name in ("coefficients", "precisions", "precision_rates", "log_weights"):
+        for name in _ARRAYS:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[is_kept]))
 
 

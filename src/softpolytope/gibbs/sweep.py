@@ -1,9 +1,7 @@
 """The order of the phases of a sweep, in either scan."""
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -63,10 +61,10 @@ def sweep(
     if moves.scan == "paper":
         if moves.hamiltonian_steps:
             # The move integrated the counts out; they must be drawn anew before latent rates condition on them.
-            home.map("draw_counts", name, state.log_weights, Step.RESTART)
+            home.each("draw_counts", name, state.log_weights, Step.RESTART)
         every = np.arange(state.n_experts, dtype=np.intc)
         sweep_coefficients(state, home, name, every, "paper")
-        counts = _total(home.map("level_counts"))
+        counts = home.total("level_counts")
     else:
         counts = collapsed_counts(state, home, name, moves)
         if moves.polya_gamma:
@@ -77,7 +75,7 @@ def sweep(
         if moves.refresh and moves.fit_weights:
             rng = name.generator(Step.REFRESH)
             refresh_empty_experts(state, home, prior, counts[-1], rng)
-    top = TopSums(counts[-1], _total(home.map("activation_sums")))
+    top = TopSums(counts[-1], home.total("activation_sums"))
     if moves.fit_weights:
         resample_process(state, prior, top, name.generator(Step.PROCESS))
     if precisions_come_last:
@@ -88,24 +86,20 @@ def sweep(
 def collapsed_counts(state: GibbsState, home: Home, name: SweepName, moves: Moves) -> FloatArray:
     """Draw the counts given the parameters alone: all levels if the coefficients need them, else the top one."""
     if moves.polya_gamma:
-        counts: FloatArray = _total(home.map("draw_counts", name, state.log_weights))
+        counts: FloatArray = home.total("draw_counts", name, state.log_weights)
     else:
-        counts = _total(home.map("draw_top_counts", name, state.log_weights))[None, :]
+        counts = home.total("draw_top_counts", name, state.log_weights)[None, :]
     return counts
 
 
 def sweep_coefficients(state: GibbsState, home: Home, name: SweepName, experts: Experts, scan: Scan) -> None:
     """Latent rates down, then coefficients up the layers, each seeing the new activations below it."""
-    sums = _total(home.map("begin", name, state.log_weights, experts, scan))
+    sums = home.total("begin", name, state.log_weights, experts, scan)
     for layer in range(state.n_layers):
         rng = name.generator(Step.COEFFICIENTS, layer)
         coefficients = draw_coefficients(state, layer, sums, experts, rng)
         state.coefficients[experts, layer] = coefficients
-        results = home.map("advance", name, layer, coefficients, experts, scan)
         if layer + 1 < state.n_layers:
-            sums = _total(results)
-
-
-def _total(parts: list[Any]) -> Any:
-    """Add the blocks' sums in block order."""
-    return reduce(add, parts)
+            sums = home.total("advance", name, layer, coefficients, experts, scan)
+        else:
+            home.each("advance", name, layer, coefficients, experts, scan)

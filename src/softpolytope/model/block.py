@@ -1,6 +1,6 @@
 """One block of rows, and the collapsed likelihood of its labels as a function of the parameters."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ SMALLEST_RATE = 1e-300
 
 class RowBlock:
     """Rows of a block, ready for the compiled gradient."""
+
+    # Methods that change nothing in a block.
+    READS: ClassVar[frozenset[str]] = frozenset({"gradient", "rates", "expert_sums", "nested_log_likelihoods"})
 
     def __init__(self, rows: TrainingData) -> None:
         self._rows = rows

@@ -47,7 +47,7 @@ class TrainingData:
         >>> TrainingData.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
         [1.0, 2.0]
         """
-        design = _checked_design(design)
+        design = checked_design(design)
         n_rows = design.shape[0]
         labels = np.asarray(labels, dtype=bool)
         weights = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
@@ -93,6 +93,8 @@ class TrainingData:
         if (self.row_weights[self.labels] % 1.0 != 0.0).any():
             raise ValueError('the paper\'s scan takes positive rows of whole weights only; use scan="collapsed".')
         copies = np.where(self.labels, self.row_weights, 1.0).astype(np.int64)
+        if (copies == 1).all():
+            return self
         rows = np.repeat(np.arange(self.n_rows), copies)
         weights = np.where(self.labels, 1.0, self.row_weights)[rows]
         return replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=weights)
@@ -104,7 +106,8 @@ class TrainingData:
             yield replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows])
 
 
-def _checked_design(design: Any) -> Design:
+def checked_design(design: Any) -> Design:
+    """Finite doubles, dense in C order or CSR with 32-bit indices."""
     # scipy-stubs narrows what issparse has seen to a class without methods, hence the names without types.
     rows: Any = design
     values: Any

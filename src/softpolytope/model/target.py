@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -24,19 +22,18 @@ class FlatPrior:
 class FlatTarget:
     """Log posterior of coefficients and log weights that stand one after the other in one array.
 
-    `of_blocks` gives the log likelihood and its gradient for every block of rows, as `RowBlock.gradient` does; they are
-    added in the order given.
+    `of_rows` gives the log likelihood and its gradient, `RowBlock.gradient` added over all blocks of rows.
     """
 
     def __init__(
         self,
-        of_blocks: Callable[[FloatArray, FloatArray], list[FloatArray]],
+        of_rows: Callable[[FloatArray, FloatArray], FloatArray],
         shape: tuple[int, int, int],
         prior: FlatPrior,
         *,
         moves_weights: bool = True,
     ) -> None:
-        self._of_blocks = of_blocks
+        self._of_rows = of_rows
         self._shape = shape
         self._prior = (prior.precision_rates, prior.precision_shape, prior.weight_shape, prior.concentration)
         self._moves_weights = moves_weights
@@ -49,7 +46,7 @@ class FlatTarget:
     def value_and_slope(self, position: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient, which is zero where weights are held."""
         coefficients, log_weights = self.parts(position)
-        total: FloatArray = reduce(add, self._of_blocks(coefficients, log_weights))
+        total = self._of_rows(coefficients, log_weights)
         slope = total[1:]
         slopes, weight_slopes = self.parts(slope)
         value = float(total[0]) + _prior.add_prior(coefficients, log_weights, *self._prior, slopes, weight_slopes)

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ class Landscape:
             self.prior.mass_shape / self.prior.mass_rate / self.max_experts,
             self.prior.concentration_shape / self.prior.concentration_rate,
         )
-        return FlatTarget(partial(home.map, "gradient"), shape, prior, moves_weights=self.fit_weights)
+        return FlatTarget(partial(home.total, "gradient"), shape, prior, moves_weights=self.fit_weights)
 
     def climbed(
         self, mode: Mode, home: Home, precision_rate: float, effort: Effort, is_stopped: Callable[[], bool] = bool
@@ -91,7 +90,15 @@ def column_units(data: TrainingData) -> FloatArray:
     """
     design: Any = data.design
     squares = design.multiply(design) if sparse.issparse(data.design) else design**2
-    size = np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale
+    return _unit(np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale)
+
+
+def unit_of(mean_square: FloatArray) -> FloatArray:
+    """The same of columns whose mean square is known."""
+    return _unit(np.sqrt(mean_square))
+
+
+def _unit(size: FloatArray) -> FloatArray:
     return np.exp2(-np.round(np.log2(np.where(size > 0.0, size, 1.0))))
 
 
@@ -118,7 +125,7 @@ def pruned(mode: Mode, home: Home) -> tuple[Mode, float]:
 
 def _log_likelihoods_without(mode: Mode, home: Home) -> tuple[NDArray[np.intp], FloatArray]:
     """Experts in the order of what they add to the rates, and the log likelihood without the first 0, 1, 2, ... ."""
-    added: FloatArray = reduce(add, home.map("expert_sums", mode.coefficients, mode.log_weights))
+    added: FloatArray = home.total("expert_sums", mode.coefficients, mode.log_weights)
     order = np.argsort(added, kind="stable")
-    sums: FloatArray = reduce(add, home.map("nested_log_likelihoods", mode.coefficients, mode.log_weights, order))
+    sums: FloatArray = home.total("nested_log_likelihoods", mode.coefficients, mode.log_weights, order)
     return order, sums

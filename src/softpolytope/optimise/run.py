@@ -16,7 +16,6 @@ Raftery 1994), whose spread approximates the posterior's.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -28,21 +27,22 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions.streams import Streams
-from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
+from softpolytope.model.partition import PartitionedData
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.climb import Effort
 from softpolytope.optimise.folds import dealt_folds
-from softpolytope.optimise.modes import Landscape, Mode, column_units, held_out_rates, pruned
+from softpolytope.optimise.modes import Landscape, Mode, held_out_rates, pruned
+from softpolytope.optimise.rows import MOST_ROWS_FOR_SCALE, Rows, RowsInMemory, RowsInPartitions
 from softpolytope.optimise.scale import SCALES, Tried, is_settled, log_chances, own_choices
-from softpolytope.parallel.homes import Home, SerialHome, ThreadHome
+from softpolytope.optimise.workers import Workers
+from softpolytope.parallel.homes import Home
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
 DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
 FEWEST_FOLDS = 5
-MOST_ROWS_FOR_SCALE = 20_000
 GROWTH = 4
 # Share of the log-loss of unseen rows that a larger sample must gain, or the samples grow no more.
 SMALLEST_GAIN = 1e-3
@@ -100,7 +100,7 @@ class ModesResult:
 
 
 def find_modes(
-    data: TrainingData,
+    data: TrainingData | PartitionedData,
     settings: ModeSettings,
     seed: int | SeedSequence | None = None,
     labelings: tuple[int, ...] = (0,),
@@ -128,7 +128,8 @@ def find_modes(
     """
     reporting = Reporting(callback)
     with threadpool_limits(1, user_api="blas"), ExitStack() as stack:
-        search = _Search(data, settings, Streams(seed), labelings, reporting, _Workers(stack, n_threads))
+        n_tasks = data.place.n_tasks if isinstance(data, PartitionedData) else 1
+        search = _Search(data, settings, Streams(seed), labelings, reporting, Workers(stack, n_threads, n_tasks))
         if start is not None:
             search.take_up(start)
         elif settings.prior.precision_rate == "learned":
@@ -137,46 +138,30 @@ def find_modes(
         return search.result()
 
 
-class _Workers:
-    """Threads: one per restart, and what is left over for the blocks of each."""
-
-    def __init__(self, stack: ExitStack, n_threads: int) -> None:
-        self._n_threads = n_threads
-        self.pool = stack.enter_context(ThreadPoolExecutor(n_threads))
-        self._stack = stack
-        self._block_pool: ThreadPoolExecutor | None = None
-
-    def home(self, rows: TrainingData, n_tasks: int) -> Home:
-        """A home for the blocks of some rows, when so many tasks run at once."""
-        blocks = [RowBlock(block) for block in rows.blocks()]
-        per_task = self._n_threads // n_tasks
-        if per_task < 2:
-            return SerialHome(blocks)
-        if self._block_pool is None:
-            self._block_pool = self._stack.enter_context(ThreadPoolExecutor(self._n_threads))
-        return ThreadHome(blocks, self._block_pool, per_task)
-
-
 class _Search:
     """The restarts of all labelings, and how far they are."""
 
     def __init__(
         self,
-        data: TrainingData,
+        data: TrainingData | PartitionedData,
         settings: ModeSettings,
         streams: Streams,
         labelings: tuple[int, ...],
         reporting: Reporting,
-        workers: _Workers,
+        workers: Workers,
     ) -> None:
-        self._data, self._settings, self._streams = data, settings, streams
+        self._settings, self._streams = settings, streams
         self._labelings, self._reporting, self._workers = labelings, reporting, workers
-        self._landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weights, column_units(data))
-        self._order = self._generator(_SAMPLE).permutation(data.n_rows)
+        self._jobs = [(labelling, restart) for labelling in labelings for restart in range(settings.n_restarts)]
+        self._rows: Rows
+        if isinstance(data, PartitionedData):
+            self._rows = RowsInPartitions(data, streams, _SAMPLE)
+        else:
+            self._rows = RowsInMemory(data, self._generator(_SAMPLE), workers, len(self._jobs))
+        self._landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weights, self._rows.unit)
         rate = settings.prior.precision_rate
         self._precision_rates = np.full(settings.n_restarts, 1.0 if rate == "learned" else float(rate))
         self._losses: dict[float, float] = {}
-        self._jobs = [(labelling, restart) for labelling in labelings for restart in range(settings.n_restarts)]
         self._modes = [
             self._landscape.random_start(settings.n_layers, self._generator(_START, labelling, restart))
             for labelling, restart in self._jobs
@@ -188,15 +173,6 @@ class _Search:
 
     def _generator(self, step: int, labelling: int = 0, restart: int = 0) -> np.random.Generator:
         return self._streams.generator(labelling=labelling, chain=restart, sweep=0, step=step, block=0)
-
-    def _sample(self, n_rows: int) -> TrainingData:
-        """Some rows, in their canonical order."""
-        if n_rows == self._data.n_rows:
-            return self._data
-        weights = np.zeros(self._data.n_rows)
-        chosen = self._order[:n_rows]
-        weights[chosen] = self._data.row_weights[chosen]
-        return self._data.weighted(weights)
 
     def take_up(self, earlier: ModesResult) -> None:
         """Go on from modes found before."""
@@ -216,7 +192,7 @@ class _Search:
 
     def choose_scale(self) -> None:
         """Climb under one precision rate after the other; every restart keeps the modes of the rate it finds best."""
-        sample = self._sample(self._samples[0])
+        sample = self._rows.sample(self._samples[0])
         folds = dealt_folds(sample, max(self._settings.n_restarts, FEWEST_FOLDS), self._generator(_FOLDS))
         parts = [_parts(sample, folds, labelling, restart) for labelling, restart in self._jobs]
         homes = [self._workers.home(fitted, len(self._jobs)) for fitted, _ in parts]
@@ -263,21 +239,14 @@ class _Search:
             if self._reporting.is_stopped():
                 return
             is_from_start = not self._losses and n_rows == samples[0]
-            unseen = self._unseen(n_rows)
+            unseen = self._rows.unseen(n_rows)
             before = self._ensemble_loss(unseen)
-            homes = self._homes_of(self._sample(n_rows), is_weighted=self._settings.bootstrap)
+            homes = self._homes_of(n_rows, is_weighted=self._settings.bootstrap)
             rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
             self._modes = self._climb_all(self._modes, homes, rates, ALONE if is_from_start else LAST)
             self._n_done += 1
             if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - SMALLEST_GAIN) * before:
                 return
-
-    def _unseen(self, n_rows: int) -> TrainingData:
-        """Some rows that a sample of `n_rows` does not have; none if it has all."""
-        weights = np.zeros(self._data.n_rows)
-        chosen = self._order[n_rows : n_rows + MOST_ROWS_FOR_SCALE]
-        weights[chosen] = self._data.row_weights[chosen]
-        return self._data.weighted(weights)
 
     def _ensemble_loss(self, rows: TrainingData) -> float:
         """Mean -log P of rows by the average over restarts."""
@@ -289,7 +258,7 @@ class _Search:
         return -float(rows.row_weights @ log_chances(grouped, self._labelings, rows) / rows.row_weights.sum())
 
     def _has_few_rows(self) -> bool:
-        return float(self._data.row_weights.sum()) < FEWEST_ROWS_TO_SHARE
+        return self._rows.total_weight < FEWEST_ROWS_TO_SHARE
 
     def _ends_with_folds(self) -> bool:
         """Whether the modes that have each left out a fold are the last ones."""
@@ -301,22 +270,16 @@ class _Search:
         tasks = [partial(held_out_rates, mode, own) for mode, own in zip(modes, rows, strict=True)]
         return run_all(tasks, self._workers.pool, self._reporting)
 
-    def _homes_of(self, rows: TrainingData, *, is_weighted: bool = False) -> list[Home]:
+    def _homes_of(self, n_rows: int, *, is_weighted: bool = False) -> list[Home]:
         """A home for every restart; restarts of one labelling share theirs, unless each has weights of its own."""
-        weights = {restart if is_weighted else 0: rows for _, restart in self._jobs}
-        if is_weighted:
-            weights = {restart: self._reweighted(rows, restart) for restart in weights}
         homes = {
-            (labelling, restart): self._workers.home(own.flipped() if labelling else own, len(self._jobs))
-            for labelling in self._labelings
-            for restart, own in weights.items()
+            (labelling, restart): self._rows.home(
+                n_rows, labelling, self._generator(_WEIGHTS, restart=restart) if is_weighted else None
+            )
+            for labelling, restart in self._jobs
+            if is_weighted or restart == 0
         }
         return [homes[labelling, restart if is_weighted else 0] for labelling, restart in self._jobs]
-
-    def _reweighted(self, rows: TrainingData, restart: int) -> TrainingData:
-        """Rows with a draw of the weighted likelihood bootstrap: a row of weight w is w rows of Exp(1) weight each."""
-        drawn = self._generator(_WEIGHTS, restart=restart).gamma(rows.row_weights)
-        return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))
 
     def _climb_all(
         self, modes: Sequence[Mode], homes: Sequence[Home], rates: Sequence[float], effort: Effort
@@ -345,7 +308,7 @@ class _Search:
 
     def result(self) -> ModesResult:
         """The modes, with their likelihood of all rows."""
-        homes = self._homes_of(self._data)
+        homes = self._homes_of(self._rows.n_rows)
         tasks = [partial(_found, mode, home) for mode, home in zip(self._modes, homes, strict=True)]
         found = run_all(tasks, self._workers.pool, self._reporting)
         if self._ends_with_folds() and not self._reporting.is_stopped():  # there was no last climb to tell of

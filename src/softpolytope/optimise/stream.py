@@ -86,6 +86,6 @@ class _Standing(SerialHome):
         super().__init__([RowBlock(rows)])
         self._factor = factor
 
-    def map(self, method: str, *arguments: object) -> list[FloatArray]:
-        """Results of the batch, scaled up."""
-        return [self._factor * result for result in super().map(method, *arguments)]
+    def total(self, method: str, *arguments: object) -> FloatArray:
+        """The batch's own, scaled up."""
+        return self._factor * np.asarray(super().total(method, *arguments))

@@ -1,0 +1,121 @@
+"""Rows in partitions that live elsewhere: how a partition becomes training data, and what is known of all together."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import FloatArray
+from softpolytope.model.collapsed import Design
+from softpolytope.model.data import BLOCK_ROWS, TrainingData, checked_design
+
+# Numbers of blocks within a partition; the partition's own number stands above them.
+BLOCKS_OF_A_PARTITION = 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRows:
+    """The rows of a partition as inference wants them, for any class against the rest."""
+
+    design: Design
+    column_scale: FloatArray  # (columns,), what the design was divided by
+    codes: NDArray[np.int32]  # (rows,), which of the classes
+    row_weights: FloatArray  # (rows,)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory."""
+        design: Any = self.design
+        parts = (design.data, design.indices, design.indptr) if sparse.issparse(self.design) else (design,)
+        return int(sum(part.nbytes for part in (*parts, self.codes, self.row_weights)))
+
+    def against_rest(self, positive: int, *, is_flipped: bool) -> TrainingData:
+        """One class against the rest, or the rest against it."""
+        labels = (self.codes == positive) != is_flipped
+        return TrainingData(self.design, self.column_scale, labels, self.row_weights, BLOCK_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How rows as they come are made ready: labels to codes, class weights, columns centred and scaled."""
+
+    classes: NDArray[Any]
+    class_factors: FloatArray  # (classes,), of the rows' weights
+    centre: FloatArray  # (columns,)
+    scale: FloatArray  # (columns,), what columns are divided by
+    column_scale: FloatArray  # (columns,), what of it inference is told
+    is_constant: NDArray[np.bool_]  # (columns,), those that become zero: their value is the intercept's matter
+
+    @property
+    def key(self) -> bytes:
+        """The same for preparations that do the same."""
+        parts = (self.class_factors, self.centre, self.scale, self.column_scale, self.is_constant)
+        return b"".join([*(part.tobytes() for part in parts), repr(self.classes.tolist()).encode()])
+
+    def coded(self, raw: tuple[Any, Any, Any]) -> CodedRows:
+        """Rows of a partition made ready; rows without weight are left out."""
+        X, y, given = raw
+        codes = np.searchsorted(self.classes, y).astype(np.int32)
+        weights = self.class_factors[codes]
+        if given is not None:
+            weights = weights * np.asarray(given, dtype=np.float64)
+        design: Any = with_intercept(X)
+        is_sparse = bool(sparse.issparse(design))
+        if is_sparse:
+            design.data /= self.scale[design.indices]
+        else:
+            design[:, 1:] -= self.centre[1:]
+            design[:, 1:] /= self.scale[1:]
+            design[:, self.is_constant] = 0.0
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            design, codes, weights = design[kept], codes[kept], weights[kept]
+        return CodedRows(design, self.column_scale, codes, weights)
+
+
+def with_intercept(X: Any) -> Any:
+    """Rows as numbers, with a column of ones before them; always a copy."""
+    rows: Any = X.tocsr() if hasattr(X, "tocsr") else X
+    is_sparse = bool(sparse.issparse(rows))
+    if is_sparse:
+        stack: Any = sparse.hstack  # its stubs know no mixture of dense and sparse
+        return checked_design(stack([np.ones((rows.shape[0], 1)), rows], format="csr"))
+    values = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+    design = np.empty((values.shape[0], values.shape[1] + 1))
+    design[:, 0] = 1.0
+    design[:, 1:] = values
+    return design
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedData:
+    """One class against the rest, of rows that live in partitions at some place."""
+
+    place: Any  # a parallel.places.Place
+    preparation: Preparation
+    positive: int
+    n_rows: int  # of positive weight
+    total_weight: float
+    largest: FloatArray  # (columns,), largest absolute value of each column as inference sees it
+    mean_square: FloatArray  # (columns,), of the same
+    digest: str  # of the rows, their partitions, and how they are made ready
+    is_flipped: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the design."""
+        return len(self.largest)
+
+    def column_size(self) -> FloatArray:
+        """Largest absolute value of each column."""
+        return self.largest
+
+    def flipped(self) -> Self:
+        """The same rows under the other labelling."""
+        return replace(self, is_flipped=not self.is_flipped)
+
+    def training_data(self, rows: CodedRows) -> TrainingData:
+        """The rows of a partition under this labelling."""
+        return rows.against_rest(self.positive, is_flipped=self.is_flipped)

@@ -1,0 +1,232 @@
+"""What a search has of its rows: samples of them, homes for blocks; whether they are in memory or in partitions."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.distributions.streams import Streams
+from softpolytope.model.block import RowBlock
+from softpolytope.model.data import TrainingData
+from softpolytope.model.partition import CodedRows, PartitionedData, Preparation
+from softpolytope.optimise.modes import column_units, unit_of
+from softpolytope.optimise.workers import Workers
+from softpolytope.parallel.homes import Home
+from softpolytope.parallel.keeper import Raw, Remnants
+
+MOST_ROWS_FOR_SCALE = 20_000
+# A sample by chance has a few rows more or less than asked for; so many standard deviations more are drawn.
+SPARE = 6.0
+
+
+class Rows(Protocol):
+    """Rows of a search."""
+
+    n_rows: int
+    total_weight: float
+    unit: FloatArray  # (columns,), what coefficients are measured in
+
+    def sample(self, n_rows: int) -> TrainingData:
+        """Some rows in memory; up to `MOST_ROWS_FOR_SCALE`."""
+        ...
+
+    def unseen(self, n_rows: int) -> TrainingData:
+        """Some rows that a sample of `n_rows` does not have; none if it has all."""
+        ...
+
+    def home(self, n_rows: int, labelling: int, rng: Generator | None) -> Home:
+        """A home for the blocks of a sample; a generator gives its rows the weights of a bootstrap."""
+        ...
+
+
+class RowsInMemory:
+    """Rows at hand."""
+
+    def __init__(self, data: TrainingData, rng: Generator, workers: Workers, n_jobs: int) -> None:
+        self._data, self._workers, self._n_jobs = data, workers, n_jobs
+        self._order = rng.permutation(data.n_rows)
+        self._last = data
+        self._n_last = data.n_rows
+        self.n_rows = data.n_rows
+        self.total_weight = float(data.row_weights.sum())
+        self.unit = column_units(data)
+
+    def sample(self, n_rows: int) -> TrainingData:
+        """Some rows, in their canonical order."""
+        if n_rows != self._n_last:
+            self._last = self._data if n_rows == self.n_rows else self._chosen(self._order[:n_rows])
+            self._n_last = n_rows
+        return self._last
+
+    def unseen(self, n_rows: int) -> TrainingData:
+        """Some rows that a sample of `n_rows` does not have; none if it has all."""
+        return self._chosen(self._order[n_rows : n_rows + MOST_ROWS_FOR_SCALE])
+
+    def home(self, n_rows: int, labelling: int, rng: Generator | None) -> Home:
+        """A home for the blocks of a sample."""
+        rows = self.sample(n_rows)
+        if rng is not None:
+            rows = _reweighted(rows, rng)
+        return self._workers.home(rows.flipped() if labelling else rows, self._n_jobs)
+
+    def _chosen(self, chosen: NDArray[np.intp]) -> TrainingData:
+        weights = np.zeros(self._data.n_rows)
+        weights[chosen] = self._data.row_weights[chosen]
+        return self._data.weighted(weights)
+
+
+def _reweighted(rows: TrainingData, rng: Generator) -> TrainingData:
+    """Rows with a draw of the weighted likelihood bootstrap: a row of weight w is w rows of Exp(1) weight each."""
+    drawn = rng.gamma(rows.row_weights)
+    return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))
+
+
+class RowsInPartitions:
+    """Rows elsewhere. Each has a random number between 0 and 1; a sample has those below its share of the rows."""
+
+    def __init__(self, data: PartitionedData, streams: Streams, step: int) -> None:
+        self._data, self._name = data, (streams, step)
+        self.n_rows, self.total_weight = data.n_rows, data.total_weight
+        self.unit = unit_of(data.mean_square)
+        # The first sample, and what it has not seen.
+        self._first = self._gathered(0.0, 2 * MOST_ROWS_FOR_SCALE)
+
+    def sample(self, n_rows: int) -> TrainingData:
+        """The rows of the lowest numbers, brought here."""
+        if n_rows > min(self.n_rows, MOST_ROWS_FOR_SCALE):
+            raise ValueError(f"{n_rows} rows are too many to be brought here.")
+        return self._first.part(0, n_rows)
+
+    def unseen(self, n_rows: int) -> TrainingData:
+        """Some rows that a sample of `n_rows` does not have; none if it has all."""
+        if n_rows <= MOST_ROWS_FOR_SCALE:
+            return self._first.part(n_rows, n_rows + MOST_ROWS_FOR_SCALE)
+        if n_rows == self.n_rows:
+            return self._first.part(0, 0)
+        return self._gathered(n_rows / self.n_rows, MOST_ROWS_FOR_SCALE).part(0, MOST_ROWS_FOR_SCALE)
+
+    def home(self, n_rows: int, labelling: int, rng: Generator | None) -> Home:
+        """A home for the blocks of a sample, where the rows are."""
+        if rng is not None:
+            raise ValueError(
+                "bootstrap=True gives every row a weight of its own in every restart, and needs the rows in memory; "
+                'for intervals of rows in partitions use inference="gibbs".'
+            )
+        data = self._data.flipped() if labelling else self._data
+        share = n_rows / self.n_rows if n_rows < self.n_rows else np.inf
+        home: Home = data.place.home(RowRecipe(data.preparation, data.positive, data.is_flipped, *self._name, share))
+        return home
+
+    def _gathered(self, above: float, n_rows: int) -> "Sample":
+        """About so many rows whose numbers are above a limit, those of the lowest numbers first."""
+        data = self._data
+        home = data.place.home(RowRecipe(data.preparation, data.positive, data.is_flipped, *self._name, np.inf))
+        share = (n_rows + SPARE * np.sqrt(n_rows)) / self.n_rows
+        found: Sample = home.total("numbered", above, above + share)
+        home.leave()
+        return found.part_of_all(n_rows)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows brought together, each with its random number."""
+
+    numbers: FloatArray  # (rows,)
+    design: Any  # (rows, columns), dense or CSR
+    labels: BoolArray
+    row_weights: FloatArray
+
+    def __add__(self, other: "Sample") -> "Sample":
+        stack: Any = sparse.vstack if sparse.issparse(self.design) else np.concatenate
+        return Sample(
+            np.concatenate([self.numbers, other.numbers]),
+            stack([self.design, other.design]),
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.row_weights, other.row_weights]),
+        )
+
+    def part_of_all(self, n_rows: int) -> "Sample":
+        """The rows of the lowest numbers, in the order of these."""
+        order = np.argsort(self.numbers, kind="stable")[:n_rows]
+        stacked: Any = self.design
+        design: Any = stacked.tocsr() if sparse.issparse(self.design) else stacked
+        return Sample(self.numbers[order], design[order], self.labels[order], self.row_weights[order])
+
+    def part(self, start: int, stop: int) -> TrainingData:
+        """Some of them as training data, equal rows merged."""
+        rows = slice(start, stop)
+        return TrainingData.from_arrays(self.design[rows], self.labels[rows], self.row_weights[rows])
+
+
+class SampledBlock(RowBlock):
+    """Rows of a block, with their random numbers."""
+
+    READS = RowBlock.READS | {"numbered"}
+
+    def __init__(self, rows: TrainingData, numbers: FloatArray) -> None:
+        super().__init__(rows)
+        self._numbers = numbers
+
+    def numbered(self, lower: float, upper: float) -> Sample:
+        """The rows whose numbers are between two limits."""
+        chosen = np.flatnonzero((self._numbers >= lower) & (self._numbers < upper))
+        design: Any = self._rows.design
+        picked = design[chosen]
+        scale = self._rows.column_scale
+        own = picked.multiply(scale).tocsr() if self._is_sparse else picked * scale
+        return Sample(self._numbers[chosen], own, self._rows.labels[chosen], self._rows.row_weights[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class RowRecipe:
+    """Blocks for climbs, of one class against the rest; of a sample of the rows, if its share is below one."""
+
+    preparation: Preparation
+    positive: int
+    is_flipped: bool
+    streams: Streams
+    step: int
+    share: float
+
+    @property
+    def rows_key(self) -> bytes:
+        """Names the rows made ready."""
+        return self.preparation.key
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Methods that change nothing in a block."""
+        return SampledBlock.READS
+
+    def rows(self, raw: Raw, partition: int) -> CodedRows:  # noqa: ARG002  # a partition is as good as another
+        """Rows made ready."""
+        return self.preparation.coded(raw)
+
+    def blocks(self, rows: CodedRows, partition: int) -> list[SampledBlock]:
+        """The blocks of a partition."""
+        data = rows.against_rest(self.positive, is_flipped=self.is_flipped)
+        rng = self.streams.generator(labelling=0, chain=0, sweep=0, step=self.step, block=partition)
+        numbers = rng.random(data.n_rows)
+        if np.isfinite(self.share):
+            is_chosen = numbers < self.share
+            data, numbers = data.weighted(np.where(is_chosen, data.row_weights, 0.0)), numbers[is_chosen]
+        starts = range(0, max(data.n_rows, 1), data.block_rows)
+        return [
+            SampledBlock(block, numbers[start : start + data.block_rows])
+            for start, block in zip(starts, data.blocks(), strict=True)
+        ]
+
+    def state_bytes(self, rows: CodedRows) -> int:  # noqa: ARG002  # no state, whatever the rows
+        """Blocks for climbs have no state."""
+        return 0
+
+    def remnants(self, blocks: list[SampledBlock]) -> Remnants | None:  # noqa: ARG002
+        """Blocks for climbs have no state."""
+        return None
+
+    def restore(self, blocks: list[SampledBlock], remnants: Remnants) -> None:
+        """Blocks for climbs have no state."""

@@ -1,0 +1,376 @@
+"""Blocks on the workers of a Dask cluster.
+
+Partitions are dealt to the threads of the workers, neighbours together, so that a worker returns few nodes of the tree
+of sums. A call is one task for every thread: parameters out, sums back. Tasks are tied to their worker, which keeps
+blocks between calls (`dask_worker.py`); blocks are not Dask's to move, since it could not build them anew.
+
+What a block knows follows from its rows, a copy, and the calls since that copy. The client has these calls: parameters,
+which are small. So blocks that are gone, with a worker that died, froze or was never told, are built elsewhere from
+their source, and all calls are made again with the same streams of random numbers, to the same bits. Every building has
+a token: answers of a worker that was given up, and of blocks that missed a call, are of no use and recognised.
+"""
+
+import copy
+import itertools
+import math
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from distributed import Future, fire_and_forget
+
+from softpolytope.parallel import dask_worker
+from softpolytope.parallel.dask_cluster import LEAST_PATIENCE, LOST, PATIENCE_FACTOR, Cluster, Slot, default_client
+from softpolytope.parallel.homes import HomeLostError
+from softpolytope.parallel.keeper import Kind, Recipe
+from softpolytope.parallel.sources import Source
+from softpolytope.parallel.sums import merged
+
+__all__ = ["DaskHome", "DaskPlace", "default_client"]
+
+# Times that a call is made again for partitions whose blocks were lost during it.
+MOST_ATTEMPTS = 12
+# Seconds that the first loading of rows may take, for a thread's share of the partitions or two Dask partitions.
+FIRST_BUILD_PATIENCE = 3600.0
+# Seconds between two looks for workers that have joined.
+BETWEEN_REBALANCES = 3.0
+# Dask partitions that a thread is sent at once, to bound what is in memory twice.
+PARTITIONS_AT_ONCE = 2
+SWEEPS_BETWEEN_COPIES = 10
+# Chains or climbs that wait for workers at once.
+MOST_TASKS = 16
+
+
+class DaskPlace:
+    """Partitions on the workers of a cluster."""
+
+    n_tasks = MOST_TASKS
+
+    def __init__(self, source: Source, client: Any, max_memory: int | None) -> None:
+        self.cluster = Cluster(client)
+        self.source = source
+        self.n_partitions = source.n_partitions
+        self.name = uuid.uuid4().hex
+        # Rows of Dask collections come as results of tasks; those in files are read by the workers.
+        self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes)
+        self.tokens = itertools.count(1)
+        self._numbers = itertools.count()
+        self._lock = threading.RLock()
+        self._slots: dict[int, Slot] = {}
+        self._looked = time.monotonic()
+        self._deal(_slots_of(self.cluster.usable()))
+
+    def home(self, recipe: Recipe) -> "DaskHome":
+        """A home for the blocks that a recipe makes."""
+        return DaskHome(self, recipe, str(next(self._numbers)))
+
+    def close(self) -> None:
+        """Forget all rows and blocks."""
+        self.forget(None)
+        self.cluster.close()
+
+    def forget(self, home: str | None) -> None:
+        """Let all workers forget a home, or this place."""
+        for address in {slot.address for slot in self._slots.values()}:
+            future = self.cluster.submit(Slot(address, 0), dask_worker.leave, self.name, home)
+            if isinstance(future, Future):
+                fire_and_forget(future)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def by_slot(self, partitions: list[int]) -> dict[Slot, list[int]]:
+        """Partitions by the thread that has them."""
+        with self._lock:
+            found: defaultdict[Slot, list[int]] = defaultdict(list)
+            for partition in sorted(partitions):
+                found[self._slots[partition]].append(partition)
+            return dict(found)
+
+    def give_up(self, slots: set[Slot]) -> None:
+        """Deal the partitions of workers that are gone to the others."""
+        with self._lock:
+            usable = self.cluster.usable()
+            usable = {
+                address: usable[address] for address in usable if address not in {s.address for s in slots}
+            } or usable
+            self._move_to(_slots_of(usable))
+
+    def rebalance(self) -> None:
+        """Every few seconds, give partitions to workers that have joined."""
+        with self._lock:
+            if time.monotonic() - self._looked < BETWEEN_REBALANCES:
+                return
+            usable = _slots_of(self.cluster.usable())
+            if set(usable) - set(self._slots.values()):
+                self._move_to(usable)
+            self._looked = time.monotonic()
+
+    def _deal(self, slots: list[Slot]) -> None:
+        """Deal neighbouring partitions to each thread, whole branches of the tree of sums where possible."""
+        n_parts, n_slots = self.n_partitions, len(slots)
+        # Branches of 2^height partitions, at least eight for every thread if there are so many partitions.
+        height = max(0, int(math.log2(max(1, n_parts / (8 * n_slots)))))
+        n_branches = -(-n_parts // 2**height)
+        for partition in range(n_parts):
+            self._slots[partition] = slots[(partition >> height) * n_slots // n_branches]
+
+    def _move_to(self, slots: list[Slot]) -> None:
+        """Even out the numbers of partitions, moving as few as possible; `slots` are all that may have any."""
+        owned: dict[Slot, list[int]] = {slot: [] for slot in slots}
+        homeless: list[int] = []
+        for partition, slot in sorted(self._slots.items()):
+            owned.get(slot, homeless).append(partition)
+        most = -(-self.n_partitions // len(slots))
+        for parts in owned.values():
+            homeless.extend(parts[most:])
+            del parts[most:]
+        for partition in sorted(homeless):
+            slot = min(owned, key=lambda item: len(owned[item]))
+            owned[slot].append(partition)
+        least = self.n_partitions // len(slots)
+        for own in owned.values():
+            while len(own) < least:
+                own.append(max(owned.values(), key=len).pop())
+        self._slots = {partition: slot for slot, parts in owned.items() for partition in parts}
+
+
+def _slots_of(usable: dict[str, int]) -> list[Slot]:
+    return [Slot(address, thread) for address in sorted(usable) for thread in range(usable[address])]
+
+
+@dataclass
+class _Base:
+    """Where blocks that are built anew start: from new, from copies on workers, or from copies in a folder."""
+
+    copies: dict[int, Future] | None = None
+    folder: str | None = None
+    log: list[dask_worker.Call] = field(default_factory=list)  # what changed blocks since
+
+
+class DaskHome:
+    """Blocks of the partitions on a cluster."""
+
+    def __init__(self, place: DaskPlace, recipe: Recipe, name: str) -> None:
+        self._place, self._recipe, self._name = place, recipe, name
+        self._tokens = dict.fromkeys(range(place.n_partitions), 0)
+        self._n_changes = 0
+        self._n_sweeps = 0
+        # The first can always be had; others come and go.
+        self._bases = [_Base()]
+        self._lock = threading.RLock()
+        self._seconds: dict[str, float] = {}  # the longest that a method has taken
+
+    # What inference asks for.
+
+    def map(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of every block; results in block order. As large as the results are, they come here."""
+        found = self._everywhere("map", method, arguments)
+        return [result for partition in sorted(found) for result in found[partition]]
+
+    def each(self, method: str, *arguments: Any) -> None:
+        """Call a method of every block that returns nothing."""
+        self._everywhere("each", method, arguments)
+
+    def total(self, method: str, *arguments: Any) -> Any:
+        """Call a method of every block; the sum of the results."""
+        (total,) = merged(self._everywhere("total", method, arguments), self._place.n_partitions).values()
+        # What came over the wire as it is cannot be written to.
+        return total.copy() if isinstance(total, np.ndarray) and not total.flags.writeable else total
+
+    def begin_anew(self, method: str, *arguments: Any) -> None:
+        """Blocks are as new ones would be after this call: forget what was done before."""
+        with self._lock:
+            self._bases = [_Base(log=[("each", method, copy.deepcopy(arguments))])]
+
+    def secure(self) -> None:
+        """Every few sweeps, keep copies of what blocks know on two workers each."""
+        self._n_sweeps += 1
+        if self._n_sweeps % SWEEPS_BETWEEN_COPIES:
+            return
+        by_slot = self._place.by_slot(list(self._tokens))
+        cluster = self._place.cluster
+        made = [
+            (slot, cluster.submit(slot, dask_worker.copies, self._place.name, self._name, self._wanted(partitions)))
+            for slot, partitions in by_slot.items()
+        ]
+        held = [(slot, cluster.submit(slot, dask_worker.partitions_of, future)) for slot, future in made]
+        found: dict[int, Future] = {}
+        for (_, future), partitions in zip(made, cluster.gathered(held), strict=True):
+            if partitions is not LOST and isinstance(future, Future):
+                found.update(dict.fromkeys(partitions, future))
+        cluster.replicated(list({future.key: future for future in found.values()}.values()))
+        with self._lock:
+            self._bases = [self._bases[0], _Base(copies=found)]
+
+    def save(self, folder: Path) -> None:
+        """Let the workers write remnants into a folder, which they must all see; blocks built anew start there."""
+        path = str(folder.resolve())
+        self._ask_all(lambda wanted: (dask_worker.save, (self._place.name, self._name, wanted, path)))
+        with self._lock:
+            self._bases = [_Base(folder=path)]
+
+    def load(self, folder: Path) -> None:
+        """Build all blocks from the remnants in a folder."""
+        with self._lock:
+            self._bases = [_Base(folder=str(folder.resolve()))]
+            self._n_changes = 0
+            self._tokens = dict.fromkeys(self._tokens, 0)
+
+    def leave(self) -> None:
+        """Give up the blocks."""
+        self._place.forget(self._name)
+
+    # Calls, and what is done when blocks are missing.
+
+    def _everywhere(self, kind: Kind, method: str, arguments: tuple[Any, ...]) -> dict[Any, Any]:
+        """Results by node of the tree, or by partition."""
+        call = (kind, method, arguments)
+        n_partitions = self._place.n_partitions
+        self._place.rebalance()
+        longest = self._seconds.get(method, math.inf)
+        start = time.monotonic()
+        found: dict[Any, Any] = self._ask_all(
+            lambda wanted: (dask_worker.run_calls, (self._place.name, self._name, wanted, n_partitions, call)),
+            max(PATIENCE_FACTOR * longest, LEAST_PATIENCE),
+        )
+        self._seconds[method] = max(self._seconds.get(method, 0.0), time.monotonic() - start)
+        if method not in self._recipe.reads:
+            with self._lock:
+                self._n_changes += 1
+                kept = (kind, method, copy.deepcopy(arguments))
+                for base in self._bases:
+                    base.log.append(kept)
+        return found
+
+    def _ask_all(
+        self,
+        task: Callable[[list[dask_worker.Wanted]], tuple[Callable[..., Any], tuple[Any, ...]]],
+        patience: float = math.inf,
+    ) -> Any:
+        """Send a task to every thread for its partitions, until all partitions have answered."""
+        found: dict[Any, Any] = {}
+        left = list(self._tokens)
+        cluster = self._place.cluster
+        for _ in range(MOST_ATTEMPTS):
+            by_slot = self._place.by_slot(left)
+            asked = {slot: self._wanted(partitions) for slot, partitions in by_slot.items()}
+            futures = []
+            for slot, wanted in asked.items():
+                function, arguments = task(wanted)
+                futures.append((slot, cluster.submit(slot, function, *arguments)))
+            lost: set[Slot] = set()
+            missing: dict[int, int] = {}
+            for slot, answer in zip(asked, cluster.gathered(futures, patience), strict=True):
+                if answer is LOST:
+                    lost.add(slot)
+                    missing.update({partition: token for partition, token, _ in asked[slot]})
+                else:
+                    results, absent = answer
+                    found.update(results or {})
+                    tokens = {partition: token for partition, token, _ in asked[slot]}
+                    missing.update({partition: tokens[partition] for partition in absent})
+            if not missing:
+                return found
+            if lost:
+                self._place.give_up(lost)
+            self._build(missing)
+            left = list(missing)
+        raise HomeLostError(
+            f"blocks were lost {MOST_ATTEMPTS} times in one call, and it was given up; the last reason was: "
+            f"{(cluster.errors or ['none'])[-1]}."
+        )
+
+    def _wanted(self, partitions: list[int]) -> list[dask_worker.Wanted]:
+        with self._lock:
+            return [(partition, self._tokens[partition], self._n_changes) for partition in partitions]
+
+    def _build(self, missing: dict[int, int]) -> None:
+        """Build blocks anew, unless another call has just done so; those that fail are missing at the next call."""
+        with self._lock:
+            todo = [partition for partition, token in missing.items() if self._tokens[partition] == token]
+            self._tokens.update({partition: next(self._place.tokens) for partition in todo})
+            for base in reversed(self._bases):
+                has_copy = self._with_copies(base, todo)
+                self._build_from(base, has_copy)
+                todo = [partition for partition in todo if partition not in has_copy]
+
+    def _with_copies(self, base: _Base, partitions: list[int]) -> list[int]:
+        """The partitions that can start from a base."""
+        if base.copies is None:
+            return partitions
+        alive = self._place.cluster.alive(list({future.key: future for future in base.copies.values()}.values()))
+        return [part for part in partitions if part in base.copies and base.copies[part].key in alive]
+
+    def _build_from(self, base: _Base, partitions: list[int]) -> None:
+        queues = self._place.by_slot(partitions)
+        if self._place.source.is_dask:
+            self._build_those_with_rows(base, queues)
+        at_once = PARTITIONS_AT_ONCE if self._place.source.is_dask else max(map(len, queues.values()), default=1)
+        while any(queues.values()):
+            batch = {slot: queue[:at_once] for slot, queue in queues.items() if queue}
+            queues = {slot: queue[at_once:] for slot, queue in queues.items()}
+            self._send(base, batch, has_rows=not self._place.source.is_dask)
+
+    def _build_those_with_rows(self, base: _Base, queues: dict[Slot, list[int]]) -> None:
+        """Build what workers have rows for already, and take it out of the queues."""
+        cluster = self._place.cluster
+        slots = list(queues)
+        asked = [
+            (slot, cluster.submit(slot, dask_worker.can_make, self._place.name, queues[slot], self._recipe))
+            for slot in slots
+        ]
+        ready = {
+            slot: answer
+            for slot, answer in zip(slots, cluster.gathered(asked), strict=True)
+            if answer is not LOST and answer
+        }
+        self._send(base, ready, has_rows=True)
+        for slot, partitions in ready.items():
+            queues[slot] = [partition for partition in queues[slot] if partition not in partitions]
+
+    def _send(self, base: _Base, batch: dict[Slot, list[int]], *, has_rows: bool) -> None:
+        """Have blocks built on the threads that are to have them."""
+        cluster = self._place.cluster
+        futures = []
+        for slot, partitions in batch.items():
+            source: Any = self._place.source
+            parts = None if has_rows else [source.parts[partition] for partition in partitions]
+            raws = None if parts is None else cluster.computed(slot, parts)
+            # Copies made together are one; partitions of several are built in as many tasks.
+            for start, group in _by_copy(base, partitions).items():
+                own = None if raws is None else [raws[partitions.index(partition)] for partition in group]
+                copied: Any = base.folder if start is None else start
+                arguments = (
+                    self._place.on_worker,
+                    self._name,
+                    self._recipe,
+                    self._wanted(group),
+                    own,
+                    copied,
+                    base.log,
+                )
+                futures.append((slot, cluster.submit(slot, dask_worker.build, *arguments)))
+        start = time.monotonic()
+        longest = self._seconds.get("build", FIRST_BUILD_PATIENCE / PATIENCE_FACTOR)
+        cluster.gathered(futures, max(PATIENCE_FACTOR * longest, LEAST_PATIENCE))
+        self._seconds["build"] = max(self._seconds.get("build", 0.0), time.monotonic() - start)
+
+
+def _by_copy(base: _Base, partitions: list[int]) -> dict[Future | None, list[int]]:
+    """Partitions by the copy they start from."""
+    if base.copies is None:
+        return {None: partitions}
+    found: defaultdict[Future | None, list[int]] = defaultdict(list)
+    for partition in partitions:
+        found[base.copies[partition]].append(partition)
+    return dict(found)

@@ -1,0 +1,141 @@
+"""What runs on the workers of a Dask cluster: a keeper for each place, and the tasks that are sent to it."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from distributed import get_worker
+from threadpoolctl import threadpool_limits
+
+from softpolytope.parallel.keeper import (
+    Keeper,
+    Kind,
+    Raw,
+    Recipe,
+    Remnants,
+    read_remnants,
+    remnants_file,
+    write_remnants,
+)
+from softpolytope.parallel.memory import allowance
+from softpolytope.parallel.sources import Source
+from softpolytope.parallel.sums import Node, merged
+
+# Share of a worker's own limit that rows and blocks may take; above 0.6 Dask begins to spill, above 0.8 to pause.
+SHARE_OF_LIMIT = 0.55
+
+Call = tuple[Kind, str, tuple[Any, ...]]
+Wanted = tuple[int, int, int]  # a partition, the token of its building, and how often its blocks were changed since
+
+_KEEPERS: dict[str, Keeper] = {}
+_LOCK = threading.Lock()
+
+
+def keeper_of(place: str, source: Source | None, max_memory: int | None, largest_bytes: int) -> Keeper:
+    """The keeper of a place in this process."""
+    with _LOCK:
+        if place not in _KEEPERS:
+            worker = get_worker()
+            limit = worker.memory_manager.memory_limit
+            if max_memory is None and limit:
+                max_memory = int(SHARE_OF_LIMIT * limit)
+            allowed = None
+            if max_memory is not None:
+                allowed = allowance(max_memory, largest_bytes, worker.state.nthreads)
+            _KEEPERS[place] = Keeper(None if source is None else source.load, allowed)
+        return _KEEPERS[place]
+
+
+def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, call: Call) -> Any:
+    """Call a method of the blocks of some partitions.
+
+    Returns sums over nodes of the tree (or results by partition), and the partitions whose blocks are not here.
+    """
+    keeper = _KEEPERS.get(place)
+    found: dict[Any, Any] = {}
+    missing: list[int] = []
+    kind, method, arguments = call
+    with threadpool_limits(1, user_api="blas"):
+        for partition, token, number in wanted:
+            if keeper is None or not keeper.has(home, partition, token, number):
+                missing.append(partition)
+                continue
+            result = keeper.run(home, partition, kind, method, arguments)
+            if kind == "total":
+                found[0, partition] = result
+                nodes: dict[Node, Any] = merged(found, n_partitions)
+                found = dict(nodes)
+            elif kind == "map":
+                found[partition] = result
+            else:
+                found[partition] = None
+    return (found if kind != "each" else None), missing
+
+
+def can_make(place: str, partitions: list[int], recipe: Recipe) -> list[int]:
+    """Which of some partitions this worker has rows of."""
+    keeper = _KEEPERS.get(place)
+    return [] if keeper is None else [part for part in partitions if keeper.can_make(part, recipe)]
+
+
+def build(
+    place: tuple[str, Source | None, int | None, int],
+    home: str,
+    recipe: Recipe,
+    partitions: list[Wanted],
+    raws: list[Raw] | None,
+    copy: dict[int, Remnants | None] | str | None,
+    log: list[Call],
+) -> None:
+    """Make the blocks of partitions anew: from their rows and a copy (or the folder it is in), then call after call."""
+    keeper = keeper_of(*place)
+    with threadpool_limits(1, user_api="blas"):
+        for at, (number, token, n_changes) in enumerate(partitions):
+            stay = keeper.take(home, number, recipe, token, None if raws is None else raws[at])
+            remnants = (
+                read_remnants(remnants_file(Path(copy), number)) if isinstance(copy, str) else (copy or {}).get(number)
+            )
+            if remnants is not None:
+                keeper.restore(home, number, remnants)
+            for _, method, arguments in log:
+                keeper.run(home, number, "each", method, arguments)
+            stay.number = n_changes
+
+
+def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants | None]:
+    """Remnants of the blocks of some partitions, as far as they are here."""
+    keeper = _KEEPERS.get(place)
+    if keeper is None:
+        return {}
+    return {
+        partition: keeper.remnants(home, partition)
+        for partition, token, number in wanted
+        if keeper.has(home, partition, token, number)
+    }
+
+
+def partitions_of(copy: dict[int, Remnants | None]) -> list[int]:
+    """Of which partitions a copy is; the copy itself stays with the workers."""
+    return list(copy)
+
+
+def save(place: str, home: str, wanted: list[Wanted], folder: str) -> tuple[None, list[int]]:
+    """Write remnants into a folder that all workers see; returns the partitions whose blocks are not here."""
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    found = copies(place, home, wanted)
+    for partition, remnants in found.items():
+        write_remnants(remnants_file(path, partition), remnants)
+    return None, [partition for partition, _, _ in wanted if partition not in found]
+
+
+def leave(place: str, home: str | None) -> None:
+    """Forget the blocks of a home, or everything of a place."""
+    if home is not None:
+        if place in _KEEPERS:
+            _KEEPERS[place].leave(home)
+        return
+    with _LOCK:
+        keeper = _KEEPERS.pop(place, None)
+    if keeper is not None:
+        keeper.close()

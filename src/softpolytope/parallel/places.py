@@ -1,0 +1,144 @@
+"""Where partitions of rows live in this process: read when visited, kept as far as memory allows."""
+
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, Self, runtime_checkable
+
+from softpolytope.parallel.homes import Home
+from softpolytope.parallel.keeper import Keeper, Kind, Recipe, read_remnants, remnants_file, write_remnants
+from softpolytope.parallel.memory import allowance
+from softpolytope.parallel.sources import Source
+from softpolytope.parallel.sums import Node, merged
+
+
+@runtime_checkable
+class PartitionHome(Home, Protocol):
+    """A home of blocks that are made of partitions, and whose remnants can be put into files."""
+
+    def save(self, folder: Path) -> None:
+        """Write the remnants of every partition into a folder that all who have partitions can see."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Go on from the remnants in a folder."""
+        ...
+
+    def leave(self) -> None:
+        """Give up the blocks."""
+        ...
+
+
+class Place(Protocol):
+    """Partitions of rows, and homes for the blocks made of them."""
+
+    n_partitions: int
+    n_tasks: int  # that may be given to it at once with profit
+
+    def home(self, recipe: Recipe) -> PartitionHome:
+        """A home for the blocks that a recipe makes."""
+        ...
+
+    def close(self) -> None:
+        """Forget all rows and blocks."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def place_of(source: Source, client: Any, max_memory: int | None, n_threads: int) -> Place:
+    """Workers of a Dask cluster if there is a client, otherwise this process."""
+    if client is None and source.is_dask and max_memory is None:
+        client = import_module("softpolytope.parallel.dask_home").default_client()
+    if client is None:
+        return LocalPlace(source, max_memory, n_threads)
+    place: Place = import_module("softpolytope.parallel.dask_home").DaskPlace(source, client, max_memory)
+    return place
+
+
+class LocalPlace:
+    """Partitions in this process, visited by threads."""
+
+    n_tasks = 1
+
+    def __init__(self, source: Source, max_memory: int | None, n_threads: int) -> None:
+        self.n_partitions = source.n_partitions
+        allowed = None if max_memory is None else allowance(max_memory, source.largest_bytes, n_threads)
+        self.keeper = Keeper(source.load, allowed)
+        self.pool = ThreadPoolExecutor(n_threads if allowed is None else allowed.n_in_flight)
+        self._numbers = itertools.count()
+
+    def home(self, recipe: Recipe) -> "LocalHome":
+        """A home for the blocks that a recipe makes."""
+        return LocalHome(self, recipe, str(next(self._numbers)))
+
+    def close(self) -> None:
+        """Forget all rows and blocks."""
+        self.pool.shutdown()
+        self.keeper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class LocalHome:
+    """Blocks of the partitions in this process."""
+
+    def __init__(self, place: LocalPlace, recipe: Recipe, name: str) -> None:
+        self._place, self._recipe, self._name = place, recipe, name
+
+    def map(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of every block; results in block order."""
+        return [result for results in self._run("map", method, arguments) for result in results]
+
+    def each(self, method: str, *arguments: Any) -> None:
+        """Call a method of every block that returns nothing."""
+        for _ in self._run("each", method, arguments):
+            pass
+
+    def total(self, method: str, *arguments: Any) -> Any:
+        """Call a method of every block; the sum of the results."""
+        nodes: dict[Node, Any] = {}
+        for partition, result in enumerate(self._run("total", method, arguments)):
+            nodes[0, partition] = result
+            nodes = merged(nodes, self._place.n_partitions)
+        (total,) = nodes.values()
+        return total
+
+    def begin_anew(self, method: str, *arguments: Any) -> None:
+        """Blocks in this process are never lost."""
+
+    def secure(self) -> None:
+        """Blocks in this process are never lost."""
+
+    def save(self, folder: Path) -> None:
+        """Write the remnants of every partition into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for partition in range(self._place.n_partitions):
+            write_remnants(remnants_file(folder, partition), self._place.keeper.remnants(self._name, partition))
+
+    def load(self, folder: Path) -> None:
+        """Go on from the remnants in a folder."""
+        for partition in range(self._place.n_partitions):
+            self._place.keeper.restore(self._name, partition, read_remnants(remnants_file(folder, partition)))
+
+    def leave(self) -> None:
+        """Give up the blocks."""
+        self._place.keeper.leave(self._name)
+
+    def _run(self, kind: Kind, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        keeper = self._place.keeper
+
+        def work(partition: int) -> Any:
+            if not keeper.has_any(self._name, partition):
+                keeper.take(self._name, partition, self._recipe, 0)
+            return keeper.run(self._name, partition, kind, method, arguments)
+
+        return self._place.pool.map(work, range(self._place.n_partitions))

@@ -1,0 +1,262 @@
+"""Rows in partitions in this process: files, limits of memory, and what cannot work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from partitioned import CHUNK, N_ROWS, model, rows, sha
+from scipy import sparse
+from sklearn.metrics import log_loss
+
+from softpolytope import Prior, SoftplusClassifier
+from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.parallel import keeper, places, sources
+from softpolytope.parallel.memory import Allowance, allowance, bytes_of
+from softpolytope.parallel.tasks import Reporting
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+
+class EnoughError(Exception):
+    """Ends a fit."""
+
+
+def arrays():
+    """Dask arrays of the rows."""
+    X, y = rows()
+    return da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Memory maps of the rows."""
+    for name, array in zip("Xy", rows(), strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    return [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
+
+
+@pytest.mark.parametrize("kind", ["map", "collapsed", "paper"])
+def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
+    """Blocks that are kept, that rest, and that are made anew for every call give the same bits."""
+    X, y = arrays()
+    expected = sha(model(kind, n_sweeps=6).fit(X, y, max_memory="8GB"))
+    visits = []
+    take = keeper.Keeper._awake
+    monkeypatch.setattr(
+        keeper.Keeper, "_awake", lambda self, stay, at: visits.append(stay.blocks) or take(self, stay, at)
+    )
+    for room in (0, 40_000):
+        monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        visits.clear()
+        assert sha(model(kind, n_sweeps=6, n_jobs=2).fit(X, y, max_memory="8GB")) == expected
+        assert any(blocks is None for blocks in visits)
+    assert any(blocks is not None for blocks in visits)  # the second time some are kept
+
+
+def test_partitions_are_part_of_the_result():
+    """Other chunks are other blocks, with other streams."""
+    X, y = arrays()
+    one = sha(model("collapsed").fit(X, y, max_memory="8GB"))
+    other = sha(model("collapsed").fit(X.rechunk((600, 3)), y.rechunk(600), max_memory="8GB"))
+    assert one != other
+
+
+def test_one_partition_is_as_good_as_memory():
+    """Probabilities from partitions are those of a fit in memory, but for the climbs' own tolerance."""
+    X, y = rows()
+    dX, dy = arrays()
+    here = model("map", symmetric=True).fit(X, y)
+    there = model("map", symmetric=True).fit(dX, dy, max_memory="8GB")
+    assert abs(log_loss(y, here.predict_proba(X)) - log_loss(y, there.predict_proba(X))) < 0.01
+
+
+def test_survey_gives_the_units_of_memory():
+    """Logistic regression has one mode, and it is the same in the user's units, with weights of rows and classes."""
+    X, _ = rows()
+    rng = np.random.default_rng(1)
+    X = X * [1.0, 1e4, 1e-3] + [5.0, 0.0, 3.0]
+    y = np.where(rng.random(N_ROWS) < 1.0 / (1.0 + np.exp(-X[:, 0] + 5.0)), "yes", "no")
+    weights = rng.integers(0, 3, N_ROWS).astype(float)
+    settings = {"fit_weight": False, "symmetric": False, "n_restarts": 1, "class_weight": "balanced"}
+    settings |= {"prior": Prior(precision_rate=1.0), "inference": "map", "random_state": 0}
+    here = SoftplusClassifier(**settings).fit(X, y, weights)
+    parts = [da.from_array(array, chunks=(CHUNK, *array.shape[1:])) for array in (X, y.astype(object), weights)]
+    there = SoftplusClassifier(**settings).fit(*parts, max_memory="8GB")
+    assert there.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(there.coefficients_[0], here.coefficients_[0], rtol=1e-3, atol=1e-9)
+    here_features, there_features = here._fits[0].features, there._fits[0].features
+    for name in ("mean", "variance", "lower", "upper"):
+        np.testing.assert_allclose(getattr(there_features, name), getattr(here_features, name), rtol=1e-9)
+
+
+def test_files_are_partitions(files, tmp_path, monkeypatch):
+    """A memory map, its path, and the same chunks of a Dask array give the same draws; all partitions are read."""
+    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", CHUNK)
+    monkeypatch.setattr(sources, "FEWEST_PARTITION_ROWS", CHUNK)
+    X, y = arrays()
+    expected = sha(model("collapsed").fit(X, y, max_memory="8GB"))
+    assert sha(model("collapsed").fit(*files, max_memory="8GB")) == expected
+    path = tmp_path / "X.npy"
+    assert sha(model("collapsed").fit(path, rows()[1], max_memory="8GB")) == expected
+
+
+def test_parquet_row_groups_are_partitions(tmp_path):
+    """Columns have names, labels and weights are columns, and draws are those of the same chunks."""
+    pytest.importorskip("pyarrow")
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=y, weight=1.0)
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path, row_group_size=CHUNK)
+    dX, dy = arrays()
+    fitted = model("collapsed").fit(path, "label", "weight", max_memory="8GB")
+    assert sha(fitted) == sha(model("collapsed").fit(dX, dy, max_memory="8GB"))
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="no column 'nothing'"):
+        model("map").fit(path, "nothing", max_memory="8GB")
+
+
+def test_sparse_chunks(rng):
+    """Sparse rows in partitions are fitted as sparse, and predict as well as in memory."""
+    X = sparse.random_array((1200, 30), density=0.1, rng=rng, format="csr")
+    y = (X.sum(axis=1) > 1.5).astype(int)
+    dense = da.from_array(X.toarray(), chunks=(300, 30))
+    dX = dense.map_blocks(sparse.csr_matrix)
+    fitted = model("map").fit(dX, da.from_array(y, chunks=300), max_memory="8GB")
+    assert fitted.score(X, y) > 0.9
+    assert sha(fitted) != sha(model("map").fit(dense, da.from_array(y, chunks=300), max_memory="8GB"))
+
+
+def test_data_frames_have_names():
+    """Partitions of data frames, whose lengths are unknown; names are kept, and text columns refused."""
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=np.where(y, "in", "out"))
+    table = dd.from_pandas(frame, npartitions=4)
+    fitted = model("map", max_experts=3, n_layers=2).fit(table[["a", "b", "c"]], table["label"], max_memory="8GB")
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert fitted.classes_.tolist() == ["in", "out"]
+    assert fitted.score(frame[["a", "b", "c"]], frame["label"]) > 0.9
+    with pytest.raises(ValueError, match="'label' of X hold no numbers"):
+        model("map").fit(table, table["label"], max_memory="8GB")
+
+
+def wrong_uses():
+    """What cannot work, and what is said of it."""
+    X, y = arrays()
+    plain, labels = rows()
+    unknown = X[X[:, 0] > 0.0]
+    short = da.from_array(labels[:-100], chunks=CHUNK)
+    return {
+        "columns in chunks": (X.rechunk((CHUNK, 2)), y, {"max_memory": "8GB"}, r"rechunk\(\{1: -1\}\)"),
+        "unknown sizes": (unknown, y, {"max_memory": "8GB"}, "compute_chunk_sizes"),
+        "other chunks": (X, y.rechunk(300), {"max_memory": "8GB"}, "every chunk of rows needs its labels"),
+        "labels missing": (X, short, {"max_memory": "8GB"}, "2300 entries .* 2400 rows"),
+        "plain labels": (X, labels, {"max_memory": "8GB"}, "y is a ndarray"),
+        "no client": (X, y, {}, "no Dask client"),
+        "client of nothing": (plain, labels, {"client": object()}, "client is for rows that are not in memory"),
+        "no client at all": (X, y, {"client": "here"}, "must be a distributed.Client; got str"),
+        "limit of nothing": (plain, labels, {"max_memory": "8GB"}, "max_memory is for rows that are not in memory"),
+        "no size": (X, y, {"max_memory": "much"}, 'such as "4GB"'),
+        "too little": (X, y, {"max_memory": "1MB"}, "uses .* MB already"),
+        "no file": ("nowhere.parquet", "y", {"max_memory": "8GB"}, "no such file"),
+    }
+
+
+@pytest.mark.parametrize("case", wrong_uses())
+def test_wrong_use_is_said_before_any_work(case, monkeypatch):
+    """Nothing is loaded before the error."""
+    X, y, keywords, message = wrong_uses()[case]
+    monkeypatch.setattr(keeper.Keeper, "run", lambda *_: pytest.fail("work was done"))
+    with pytest.raises(ValueError, match=message):
+        model("map").fit(X, y, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X, _: X.__setitem__((900, 1), np.nan), "partition 2: Column 1 of input X holds NaN at row 100"),
+        (lambda _, y: y.__setitem__(1300, np.nan), "no label at row 100 of partition 3"),
+        (lambda _, y: y.__setitem__(slice(None), 1.0), "only one class"),
+    ],
+)
+def test_bad_rows_are_found_by_the_survey(spoil, message):
+    """Partition, row and column are named."""
+    X, y = rows()
+    y = y.astype(float)
+    spoil(X, y)
+    with pytest.raises(ValueError, match=message):
+        model("map").fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), max_memory="8GB")
+
+
+def test_what_needs_rows_in_memory_says_so():
+    """The bootstrap, and chains of the paper's scan that are to go on in this process."""
+    X, y = arrays()
+    with pytest.raises(ValueError, match="bootstrap=True"):
+        model("map", bootstrap=True).fit(X, y, max_memory="8GB")
+    with pytest.raises(ValueError, match="use a checkpoint"):
+        model("paper", warm_start=True).fit(X, y, max_memory="8GB")
+
+
+@pytest.mark.parametrize("kind", ["collapsed", "paper"])
+def test_checkpoint_of_partitions(kind, tmp_path):
+    """A fit that was stopped goes on from its checkpoint to the same draws; only the last counts are kept."""
+    X, y = arrays()
+    expected = sha(model(kind).fit(X, y, max_memory="8GB"))
+    plan = CheckpointPlan(tmp_path, every_sweeps=3)
+    tell = Reporting.tell
+
+    def stop(self, progress):
+        tell(self, progress)
+        if progress.n_done == 7:
+            raise EnoughError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reporting, "tell", stop)
+        with pytest.raises(EnoughError):
+            model(kind, checkpoint=plan).fit(X, y, max_memory="8GB")
+    assert len(list(tmp_path.rglob("counts*"))) == (1 if kind == "paper" else 0)
+    assert sha(model(kind, checkpoint=plan).fit(X, y, max_memory="8GB")) == expected
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+import numpy as np
+from softpolytope import SumStackSoftplusClassifier
+X, y = (np.load(f"{sys.argv[1]}/{name}.npy", mmap_mode="r") for name in "Xy")
+model = SumStackSoftplusClassifier(max_experts=4, n_layers=2, symmetric=False, random_state=0, n_jobs=2,
+    inference="gibbs", scan=sys.argv[2], start="random", n_sweeps=2, n_chains=1)
+model.fit(X, y, max_memory=float(sys.argv[3]))
+lines = Path("/proc/self/status").read_text().splitlines()  # what getrusage says includes the parent's peak
+print(1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak")
+@pytest.mark.parametrize("scan", ["collapsed", "paper"])
+def test_memory_stays_within_its_limit(scan, tmp_path, rng):
+    """Peak memory of a process, measured: at most 1.1 times the limit, which the rows and their state exceed by far."""
+    n_rows, limit = 600_000, 400e6
+    X = rng.standard_normal((n_rows, 40))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", X[:, 0] > X[:, 1] ** 2)
+    state = n_rows * 4 * 8 * 7
+    assert X.nbytes + state > 1.5 * (limit - 190e6)  # which is what the interpreter and its libraries take
+    command = [sys.executable, "-c", MEMORY, str(tmp_path), scan, str(limit)]
+    peak = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
+    assert peak <= 1.1 * limit
+
+
+def test_sizes_and_shares():
+    """Texts become bytes; the memory is shared, and too little of it is refused."""
+    assert bytes_of("3 MiB") == 3 * 2**20
+    with pytest.raises(ValueError, match="max_memory"):
+        bytes_of("-3GB")
+    shared = allowance(8 * 10**9, 10**8, 4)
+    assert shared.n_in_flight == 4
+    with pytest.raises(ValueError, match="smaller partitions"):
+        allowance(10**9, 10**9, 4)

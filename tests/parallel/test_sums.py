@@ -1,0 +1,71 @@
+"""Sums over a tree: the same bits whoever adds."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from softpolytope.parallel.homes import SerialHome, ThreadHome
+from softpolytope.parallel.sums import GROUP_BLOCKS, merged, total_of, tree_total
+
+
+class Block:
+    """Holds numbers whose sum depends on the order of the additions."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def shifted(self, shift):
+        """The numbers, and something of an argument."""
+        return self.values + shift
+
+
+def blocks(rng, n_blocks):
+    """Blocks with numbers of very different sizes."""
+    return [Block(rng.standard_normal(3) * 10.0 ** rng.integers(-12, 12, 3)) for _ in range(n_blocks)]
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 3, 7, 8, 9, 100])
+def test_bits_do_not_depend_on_who_adds(n_leaves, rng):
+    """Leaves dealt at random to five, who each add what they can, give the bits of one who has all."""
+    leaves = [rng.standard_normal() * 10.0 ** rng.integers(-12, 12) for _ in range(n_leaves)]
+    owners = rng.integers(0, 5, n_leaves)
+    nodes = {}
+    for owner in range(5):
+        own = {(0, leaf): leaves[leaf] for leaf in range(n_leaves) if owners[leaf] == owner}
+        nodes |= merged(own, n_leaves)
+    (total,) = merged(nodes, n_leaves).values()
+    assert total == tree_total(leaves)
+
+
+def test_order_matters_for_these_numbers(rng):
+    """The numbers of these tests would show another order of additions."""
+    leaves = [rng.standard_normal() * 10.0 ** rng.integers(-12, 12) for _ in range(100)]
+    assert tree_total(leaves) != sum(leaves)
+
+
+def test_neighbours_are_few_nodes():
+    """A contiguous share of many leaves is sent as a number of nodes that grows as their logarithm."""
+    assert len(merged({(0, leaf): 1.0 for leaf in range(300, 700)}, 1000)) <= 2 * 10
+
+
+@pytest.mark.parametrize("n_blocks", [1, GROUP_BLOCKS, GROUP_BLOCKS + 1, 7 * GROUP_BLOCKS + 5, 30 * GROUP_BLOCKS])
+def test_serial_and_threads_agree(n_blocks, rng):
+    """Any number of threads gives the bits of a plain loop."""
+    given = blocks(rng, n_blocks)
+    expected = SerialHome(given).total("shifted", 1.0)
+    np.testing.assert_array_equal(expected, total_of([block.shifted(1.0) for block in given]))
+    with ThreadPoolExecutor(3) as pool:
+        for n_threads in (1, 2, 3):
+            home = ThreadHome(given, pool, n_threads)
+            np.testing.assert_array_equal(home.total("shifted", 1.0), expected)
+            assert len(home.map("shifted", 0.0)) == n_blocks
+
+
+def test_one_group_is_added_from_left_to_right(rng):
+    """Up to 64 blocks there is no tree."""
+    given = blocks(rng, GROUP_BLOCKS)
+    expected = given[0].values
+    for block in given[1:]:
+        expected = expected + block.values
+    np.testing.assert_array_equal(SerialHome(given).total("shifted", 0.0), expected)
