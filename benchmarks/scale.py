@@ -1,0 +1,232 @@
+"""Rows beyond memory and beyond one machine: time, bytes and memory of a sweep.
+
+    python benchmarks/scale.py                        all parts, into docs/scale.csv; about half an hour
+    python benchmarks/scale.py overhead workers       some parts; measured rows are not measured again
+    python benchmarks/scale.py rows --most-rows 1e6   fewer rows
+    python benchmarks/scale.py --table                the tables of docs/scale.md from docs/scale.csv
+
+Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers, rows in files. A measurement is a process of
+its own, so that a peak of memory is its own; workers are processes with one thread each.
+"""
+
+import argparse
+import csv
+import os
+import statistics
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from softpolytope.estimators._parameters import checked_settings
+from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
+from softpolytope.gibbs.chain import ChainSettings
+from softpolytope.gibbs.run import RunOptions, run_chains
+from softpolytope.gibbs.sweep import Moves
+from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.data import TrainingData
+from softpolytope.model.prior import Prior
+from softpolytope.parallel.memory import bytes_of
+from softpolytope.parallel.places import place_of
+from softpolytope.parallel.sources import source_of
+
+N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
+RESULTS = Path(__file__).parent.parent / "docs" / "scale.csv"
+FIELDS = ("part", "rows", "scan", "home", "cores", "max_memory", "seconds", "peak", "bytes")
+PART_ROWS = 1_000_000
+
+
+def written(folder, n_rows):
+    """Files with rows and labels, made once."""
+    path = Path(folder) / f"X{n_rows}.npy"
+    if not path.exists():
+        temporary = path.with_suffix(".part")
+        X = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float64, shape=(n_rows, N_COLUMNS))
+        y = np.empty(n_rows, dtype=bool)
+        for start in range(0, n_rows, PART_ROWS):
+            rng = np.random.default_rng([n_rows, start])
+            rows = slice(start, min(start + PART_ROWS, n_rows))
+            X[rows] = rng.standard_normal((rows.stop - rows.start, N_COLUMNS))
+            chance = 1.0 / (1.0 + np.exp(-4.0 * (1.0 - X[rows, 0] ** 2 - X[rows, 1] ** 2)))
+            y[rows] = rng.random(rows.stop - rows.start) < chance
+        X.flush()
+        del X
+        np.save(path.with_name(f"y{n_rows}.npy"), y)
+        temporary.rename(path)
+    return [np.load(path.with_name(f"{name}{n_rows}.npy"), mmap_mode="r") for name in "Xy"]
+
+
+class Clock:
+    """Times of sweeps, and what went through the loopback interface until then."""
+
+    def __init__(self):
+        self.times, self.moved = [time.perf_counter()], [loopback_bytes()]
+
+    def __call__(self, _):
+        """Called after every sweep."""
+        self.times.append(time.perf_counter())
+        self.moved.append(loopback_bytes())
+
+    def seconds(self):
+        """Median time of a sweep; the first, in which rows are loaded, is not counted."""
+        return statistics.median(np.diff(self.times)[1:])
+
+    def bytes_moved(self):
+        """Median bytes of a sweep."""
+        return int(statistics.median(np.diff(self.moved)[1:]))
+
+
+def loopback_bytes():
+    """Bytes that this machine has sent to itself."""
+    lines = Path("/proc/net/dev").read_text().splitlines()
+    return int(next(line for line in lines if line.strip().startswith("lo:")).split()[1])
+
+
+def measured(folder, case, n_sweeps):
+    """Run a chain; seconds a sweep, peak memory, bytes moved a sweep."""
+    X, y = written(folder, case["rows"])
+    # A trajectory's length is random; all cases of a scan have the same ones.
+    settings = ChainSettings(N_EXPERTS, N_LAYERS, Prior(), Moves.of(case["scan"]), Schedule(n_sweeps, n_sweeps - 1, 1))
+    clock = Clock()
+    options = RunOptions(int(case["cores"]), callback=clock)
+    if case["home"] == "threads in memory":
+        design = np.column_stack([np.ones(len(X)), X])
+        run_chains(TrainingData.from_arrays(design, np.asarray(y)), settings, 0, options=options)
+        return clock.seconds(), peak(), clock.bytes_moved()
+    limit = bytes_of(case["max_memory"]) if case["max_memory"] else None
+    source = source_of(X, y, None, has_client=case["home"] == "dask", is_limited=True)
+    with cluster_of(case) as client, place_of(source, client, limit, int(case["cores"])) as place:
+        run_chains(data_of(place), settings, 0, options=options)
+    return clock.seconds(), peak(), clock.bytes_moved()
+
+
+def data_of(place):
+    """Rows of a place as a fit has them."""
+    from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
+
+    survey = surveyed(place, None)
+    task = PartitionedTask(place, survey, labels_of(survey, None), 1, (0,), ".")
+    return task.prepared(checked_settings(SumStackSoftplusClassifier())).data
+
+
+class cluster_of:  # noqa: N801  # used as a function
+    """A cluster with a worker of one thread for every core, or none."""
+
+    def __init__(self, case):
+        self.n_workers = int(case["cores"]) if case["home"] == "dask" else 0
+
+    def __enter__(self):
+        if not self.n_workers:
+            return None
+        import distributed  # noqa: PLC0415  # not needed by the other parts
+
+        self.cluster = distributed.LocalCluster(
+            n_workers=self.n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        self.client = distributed.Client(self.cluster)
+        return self.client
+
+    def __exit__(self, *_):
+        if self.n_workers:
+            self.client.close()
+            self.cluster.close()
+
+
+def peak():
+    """Peak memory of this process, bytes; what getrusage says includes the parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+
+def case(part, rows, **changes):
+    """What is measured."""
+    given = {"part": part, "rows": int(rows), "scan": "collapsed", "home": "partitions", "cores": 2, "max_memory": ""}
+    return given | changes
+
+
+def cases(part, most_rows):
+    """The measurements of a part, and how many sweeps each takes."""
+    found = []
+    for scan in ("collapsed", "paper"):
+        if part == "overhead":
+            homes = ("threads in memory", "partitions", "dask")
+            found += [(case(part, rows, scan=scan, home=home), 6) for rows in (1e5, 1e6) for home in homes]
+        elif part == "workers":
+            found += [(case(part, 1e6, scan=scan, home="dask", cores=cores), 6) for cores in (1, 2)]
+        elif part == "bytes":
+            found += [(case(part, rows, scan=scan, home="dask"), 6) for rows in (1e5, 3e5, 1e6, 3e6)]
+        elif part == "memory":
+            found += [(case(part, 1e6, scan=scan, max_memory=limit), 3) for limit in ("500MB", "1GB", "2GB")]
+    if part == "rows":
+        found = [(case(part, rows, max_memory="4GB"), 4) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
+    return [(one, n_sweeps) for one, n_sweeps in found if one["rows"] <= most_rows]
+
+
+def known():
+    """What has been measured."""
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row):
+    """What distinguishes measurements."""
+    return tuple(str(row[name]) for name in FIELDS[:6])
+
+
+def run(parts, most_rows, folder):
+    """Measure what is not there yet."""
+    done = {key_of(row) for row in known()}
+    for part in parts:
+        for one, n_sweeps in cases(part, most_rows):
+            if key_of(one) in done:
+                continue
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                seconds, most, moved = pool.submit(measured, folder, one, n_sweeps).result()
+            row = one | {"seconds": f"{seconds:.4g}", "peak": most, "bytes": moved}
+            is_new = not RESULTS.exists()
+            with RESULTS.open("a", newline="") as file:
+                writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+                if is_new:
+                    writer.writeheader()
+                writer.writerow(row)
+            print(row, f"load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def table():
+    """The tables of docs/scale.md."""
+    rows = known()
+    for part in PARTS:
+        print(f"\n| {part}: rows | scan | home | cores | max_memory | s a sweep | peak, MB | moved, MB a sweep |")
+        print("| --- " * 8 + "|")
+        for row in rows:
+            if row["part"] == part:
+                shown = [row["rows"], row["scan"], row["home"], row["cores"], row["max_memory"], row["seconds"]]
+                sizes = [f"{float(row[name]) / 1e6:.2f}" for name in ("peak", "bytes")]
+                print("| " + " | ".join([*shown, *sizes]) + " |")
+
+
+PARTS = ("overhead", "workers", "bytes", "memory", "rows")
+
+
+def main():
+    """Measure, or print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("parts", nargs="*", default=[])
+    parser.add_argument("--most-rows", type=float, default=1e7)
+    parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "softpolytope-scale"))
+    parser.add_argument("--table", action="store_true")
+    given = parser.parse_args()
+    if given.table:
+        table()
+        return
+    Path(given.folder).mkdir(exist_ok=True)
+    run(given.parts or PARTS, given.most_rows, given.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,320 @@
+"""Blocks on a real cluster with worker processes: the same bits, whatever happens to the workers."""
+
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from partitioned import CHUNK, FITS, model, rows, sha
+
+from softpolytope.parallel.homes import HomeLostError
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+from softpolytope.parallel import dask_cluster, dask_home  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+def arrays():
+    """Dask arrays of the rows."""
+    X, y = rows()
+    return da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Hashes of the same fits in this process."""
+    X, y = arrays()
+    return {kind: sha(model(kind).fit(X, y, max_memory="8GB")) for kind in FITS}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes; a test that needs more or fewer says so."""
+    # A loaded machine takes longer than the default to start a worker in the place of a lost one.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        started = distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit="2GiB",
+            silence_logs=logging.CRITICAL,
+        )
+        with started:
+            yield started
+
+
+@pytest.fixture
+def client(cluster):
+    """A client of the cluster, back at two workers."""
+    with distributed.Client(cluster, set_as_default=False) as connected:
+        scaled(cluster, connected, 2)
+        yield connected
+
+
+def scaled(cluster, client, n_workers):
+    """Wait until the cluster has so many workers."""
+    if len(client.nthreads()) != n_workers:
+        cluster.scale(n_workers)
+        deadline = time.monotonic() + 60.0
+        while len(client.nthreads()) != n_workers and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert len(client.nthreads()) == n_workers
+
+
+class Trouble:
+    """Does something to the workers in the middle of chosen calls of a fit."""
+
+    def __init__(self, patch, when, do):
+        self.n_calls, self.n_done = 0, 0
+        lock = threading.Lock()
+        everywhere = dask_home.DaskHome._everywhere
+
+        def troubled(home, kind, method, arguments):
+            with lock:
+                self.n_calls += 1
+                is_time = when(self.n_calls, method)
+            if is_time:
+                self.n_done += 1
+                do()
+            return everywhere(home, kind, method, arguments)
+
+        patch.setattr(dask_home.DaskHome, "_everywhere", troubled)
+
+
+def pids(client):
+    """Process ids of the workers."""
+    return sorted(client.run(os.getpid).values())
+
+
+def killed_soon(client, chance):
+    """Kill a worker at random, some milliseconds from now."""
+    pid = chance.choice(pids(client))
+
+    def kill():
+        time.sleep(0.03 * chance.random())
+        os.kill(pid, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_draws_do_not_depend_on_workers(n_workers, cluster, client, expected):
+    """One, two and four processes give the bits of this one, for both scans and climbs."""
+    scaled(cluster, client, n_workers)
+    X, y = arrays()
+    for kind in FITS:
+        assert sha(model(kind).fit(X, y, client=client)) == expected[kind], kind
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_killed_workers_change_nothing(kind, client, expected, monkeypatch):
+    """A worker is killed in the middle of every fifth sweep, or fiftieth gradient, at random."""
+    X, y = arrays()
+    chance = random.Random(kind)  # noqa: S311
+    sweeps = [0]
+
+    def is_time(n_calls, method):
+        sweeps[0] += method == "log_likelihood"
+        if kind == "map":
+            return n_calls % 50 == 20
+        return method in ("draw_top_counts", "advance") and sweeps[0] % 5 == 4 and chance.random() < 0.6
+
+    trouble = Trouble(monkeypatch, is_time, lambda: killed_soon(client, chance))
+    assert sha(model(kind).fit(X, y, client=client)) == expected[kind]
+    assert trouble.n_done >= 1
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_copies_are_lost_too(client, expected, monkeypatch):
+    """Chains of the paper's scan are rebuilt from their copies, and from the beginning if both are gone."""
+    X, y = arrays()
+    monkeypatch.setattr(dask_home, "SWEEPS_BETWEEN_COPIES", 2)
+    starts = []
+    build_from = dask_home.DaskHome._build_from
+
+    def noted(self, base, partitions):
+        if partitions:
+            starts.append("copies" if base.copies is not None else "new")
+        build_from(self, base, partitions)
+
+    monkeypatch.setattr(dask_home.DaskHome, "_build_from", noted)
+    alive = dask_cluster.Cluster.alive
+    are_lost = [False]
+    monkeypatch.setattr(dask_cluster.Cluster, "alive", lambda *given: set() if are_lost[0] else alive(*given))
+
+    def kill():
+        are_lost[0] = trouble.n_done == 2
+        killed_soon(client, random.Random(trouble.n_done))  # noqa: S311
+
+    sweeps = [0]
+
+    def is_time(_, method):
+        sweeps[0] += method == "log_likelihood"
+        return method == "begin" and sweeps[0] in (5, 8)
+
+    trouble = Trouble(monkeypatch, is_time, kill)
+    assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
+    assert trouble.n_done == 2
+    assert starts[0] == "new"
+    assert "copies" in starts
+    assert starts[-1] == "new"
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_frozen_worker_is_given_up(client, expected, monkeypatch):
+    """A worker that is stopped, not killed, costs some seconds; awake again, it does no harm."""
+    X, y = arrays()
+    monkeypatch.setattr(dask_cluster, "FROZEN_AFTER", 3.0)
+    victim = pids(client)[0]
+    trouble = Trouble(monkeypatch, lambda n_calls, _: n_calls == 40, lambda: os.kill(victim, signal.SIGSTOP))
+    start = time.monotonic()
+    try:
+        assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+    finally:
+        os.kill(victim, signal.SIGCONT)
+    assert trouble.n_done == 1
+    assert time.monotonic() - start > 3.0
+    monkeypatch.undo()
+    assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
+
+
+def test_silent_worker_is_given_up(client, expected, monkeypatch):
+    """A worker that lives but does not answer in many times the usual time is not waited for."""
+    X, y = arrays()
+    monkeypatch.setattr(dask_home, "LEAST_PATIENCE", 4.0)
+    monkeypatch.setattr(dask_home, "PATIENCE_FACTOR", 1e-9)
+    address = sorted(client.nthreads())[0]
+    busy = []
+
+    def occupy():
+        busy.append(client.submit(time.sleep, 12, workers=[address], pure=False, priority=1000))
+
+    trouble = Trouble(monkeypatch, lambda n_calls, _: n_calls == 60, occupy)
+    assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+    assert trouble.n_done == 1
+    busy[0].result(timeout=60)
+
+
+def test_late_worker_gets_partitions(cluster, client, expected, monkeypatch):
+    """A worker that joins in the middle of a fit is given its share."""
+    scaled(cluster, client, 1)
+    X, y = arrays()
+    monkeypatch.setattr(dask_home, "BETWEEN_REBALANCES", 0.1)
+    owners = []
+    move_to = dask_home.DaskPlace._move_to
+
+    def noted(self, slots):
+        move_to(self, slots)
+        owners.append({slot.address: list(self._slots.values()).count(slot) for slot in slots})
+
+    monkeypatch.setattr(dask_home.DaskPlace, "_move_to", noted)
+    Trouble(monkeypatch, lambda n_calls, _: n_calls == 30, lambda: scaled(cluster, client, 2))
+    assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
+    assert sorted(owners[0].values()) == [3, 3]
+
+
+def test_errors_of_workers_are_the_users(client):
+    """What is wrong with rows is said as it is, at once."""
+    X, y = rows()
+    X[900, 1] = np.inf
+    with pytest.raises(ValueError, match="in partition 2: Column 1 of input X holds inf"):
+        model("map").fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), client=client)
+
+
+def test_persisted_collections_and_default_client(cluster, expected):
+    """Rows that live on the workers already; the current client is found."""
+    X, y = arrays()
+    with distributed.Client(cluster):
+        X, y = dask.persist(X, y)
+        assert sha(model("collapsed").fit(X, y)) == expected["collapsed"]
+        fitted = model("map").fit(X, y)
+        assert sha(fitted) == expected["map"]
+        np.testing.assert_array_equal(fitted.predict(X).compute(), fitted.predict(rows()[0]))
+
+
+def test_workers_read_files(client, tmp_path):
+    """Memory maps are read by the workers, and only parameters and sums pass the client."""
+    for name, array in zip("Xy", rows(), strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    X, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")
+    fitted = model("collapsed").fit(X, y, client=client)
+    assert sha(fitted) == sha(model("collapsed").fit(X, y, max_memory="8GB"))
+    with pytest.raises(ValueError, match="y is an array in memory"):
+        model("collapsed").fit(X, rows()[1], client=client)
+
+
+def test_nothing_as_long_as_the_rows_travels(client, monkeypatch):
+    """What calls send and bring is the same for ten times the rows; no argument or result has a row's length."""
+    sizes = {}
+    for copies in (1, 10):
+        X, y = rows()
+        X, y = np.tile(X, (copies, 1)), np.tile(y, copies)
+        given = da.from_array(X, chunks=(CHUNK * copies, 3)), da.from_array(y, chunks=CHUNK * copies)
+        found = []
+        ask_all = dask_home.DaskHome._ask_all
+
+        def noted(self, task, patience, found=found, ask_all=ask_all):
+            answer = ask_all(self, task, patience)
+            sent = task([(partition, 0, 0) for partition in range(6)])
+            found.append(len(distributed.protocol.pickle.dumps((sent[1], answer))))
+            return answer
+
+        with monkeypatch.context() as patch:
+            patch.setattr(dask_home.DaskHome, "_ask_all", noted)
+            model("paper", n_sweeps=3).fit(*given, client=client)
+        sizes[copies] = found[1:]  # the first is the survey, which brings a few rows for diagnostics
+    assert len(sizes[1]) == len(sizes[10])
+    np.testing.assert_allclose(sizes[1], sizes[10], rtol=0.05)
+
+
+CLUSTER = """
+import logging, time
+import distributed
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,
+                                       silence_logs=logging.CRITICAL)
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_lost_scheduler_ends_the_fit_with_a_checkpoint(tmp_path, expected, monkeypatch):
+    """Within thirty seconds an error says where the chains are; they go on elsewhere to the same draws."""
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    X, y = arrays()
+    killed = []
+
+    def kill():
+        process.kill()
+        killed.append(time.monotonic())
+
+    try:
+        client = distributed.Client(process.stdout.readline().strip(), set_as_default=False)
+        Trouble(monkeypatch, lambda n_calls, _: n_calls == 80, kill)
+        with pytest.raises(HomeLostError, match=f"saved in {tmp_path}/chains.*goes on from there"):
+            model("collapsed", checkpoint=tmp_path / "chains").fit(X, y, client=client)
+        assert time.monotonic() - killed[0] < 30.0
+        client.close(timeout=1)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    with np.load(next((tmp_path / "chains").rglob("*.npz"))) as saved:
+        assert 0 < len(saved["trace.log_likelihood"]) < 10
+    resumed = model("collapsed", checkpoint=tmp_path / "chains").fit(X, y, max_memory="8GB")
+    assert sha(resumed) == expected["collapsed"]
