@@ -5,8 +5,10 @@
     python benchmarks/scale.py rows --most-rows 1e6   fewer rows
     python benchmarks/scale.py --table                the tables of docs/scale.md from docs/scale.csv
 
-Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers, rows in files. A measurement is a process of
-its own, so that a peak of memory is its own; workers are processes with one thread each.
+Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers (part rows: 5 and 2), rows in files. Each
+measurement is a process of its own, so that a peak of memory is its own; workers are processes with one thread each.
+Besides the time on the wall, which other work on the machine lengthens, there is that of the processors, workers and
+scheduler included.
 """
 
 import argparse
@@ -35,7 +37,7 @@ from softpolytope.parallel.sources import source_of
 
 N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
 RESULTS = Path(__file__).parent.parent / "docs" / "scale.csv"
-FIELDS = ("part", "rows", "scan", "home", "cores", "max_memory", "seconds", "peak", "bytes")
+FIELDS = ("part", "rows", "scan", "home", "cores", "max_memory", "seconds", "cpu", "peak", "bytes")
 PART_ROWS = 1_000_000
 
 
@@ -63,12 +65,19 @@ class Clock:
     """Times of sweeps, and what went through the loopback interface until then."""
 
     def __init__(self):
-        self.times, self.moved = [time.perf_counter()], [loopback_bytes()]
+        self.client = None
+        self.times, self.moved, self.cpu = [time.perf_counter()], [loopback_bytes()], []
 
     def __call__(self, _):
         """Called after every sweep."""
+        workers = self.client.run(time.process_time).values() if self.client is not None else ()
+        self.cpu.append(time.process_time() + sum(workers))
         self.times.append(time.perf_counter())
         self.moved.append(loopback_bytes())
+
+    def result(self):
+        """Seconds a sweep on the wall and of processors, peak of memory, bytes moved a sweep."""
+        return self.seconds(), statistics.median(np.diff(self.cpu)), peak(), self.bytes_moved()
 
     def seconds(self):
         """Median time of a sweep; the first, in which rows are loaded, is not counted."""
@@ -86,21 +95,22 @@ def loopback_bytes():
 
 
 def measured(folder, case, n_sweeps):
-    """Run a chain; seconds a sweep, peak memory, bytes moved a sweep."""
+    """Run a chain; what the clock says."""
     X, y = written(folder, case["rows"])
     # A trajectory's length is random; all cases of a scan have the same ones.
-    settings = ChainSettings(N_EXPERTS, N_LAYERS, Prior(), Moves.of(case["scan"]), Schedule(n_sweeps, n_sweeps - 1, 1))
+    size = (5, 2) if case["part"] == "rows" else (N_EXPERTS, N_LAYERS)
+    settings = ChainSettings(*size, Prior(), Moves.of(case["scan"]), Schedule(n_sweeps, n_sweeps - 1, 1))
     clock = Clock()
     options = RunOptions(int(case["cores"]), callback=clock)
     if case["home"] == "threads in memory":
         design = np.column_stack([np.ones(len(X)), X])
         run_chains(TrainingData.from_arrays(design, np.asarray(y)), settings, 0, options=options)
-        return clock.seconds(), peak(), clock.bytes_moved()
+        return clock.result()
     limit = bytes_of(case["max_memory"]) if case["max_memory"] else None
     source = source_of(X, y, None, has_client=case["home"] == "dask", is_limited=True)
-    with cluster_of(case) as client, place_of(source, client, limit, int(case["cores"])) as place:
+    with cluster_of(case) as clock.client, place_of(source, clock.client, limit, int(case["cores"])) as place:
         run_chains(data_of(place), settings, 0, options=options)
-    return clock.seconds(), peak(), clock.bytes_moved()
+    return clock.result()
 
 
 def data_of(place):
@@ -153,15 +163,15 @@ def cases(part, most_rows):
     for scan in ("collapsed", "paper"):
         if part == "overhead":
             homes = ("threads in memory", "partitions", "dask")
-            found += [(case(part, rows, scan=scan, home=home), 6) for rows in (1e5, 1e6) for home in homes]
+            found += [(case(part, 1e6, scan=scan, home=home), 6) for home in homes]
         elif part == "workers":
             found += [(case(part, 1e6, scan=scan, home="dask", cores=cores), 6) for cores in (1, 2)]
         elif part == "bytes":
-            found += [(case(part, rows, scan=scan, home="dask"), 6) for rows in (1e5, 3e5, 1e6, 3e6)]
+            found += [(case(part, rows, scan=scan, home="dask"), 4) for rows in (1e5, 3e5, 1e6, 3e6)]
         elif part == "memory":
             found += [(case(part, 1e6, scan=scan, max_memory=limit), 3) for limit in ("500MB", "1GB", "2GB")]
     if part == "rows":
-        found = [(case(part, rows, max_memory="4GB"), 4) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
+        found = [(case(part, rows, max_memory="1GB"), 3) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
     return [(one, n_sweeps) for one, n_sweeps in found if one["rows"] <= most_rows]
 
 
@@ -186,8 +196,8 @@ def run(parts, most_rows, folder):
             if key_of(one) in done:
                 continue
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                seconds, most, moved = pool.submit(measured, folder, one, n_sweeps).result()
-            row = one | {"seconds": f"{seconds:.4g}", "peak": most, "bytes": moved}
+                seconds, cpu, most, moved = pool.submit(measured, folder, one, n_sweeps).result()
+            row = one | {"seconds": f"{seconds:.4g}", "cpu": f"{cpu:.4g}", "peak": most, "bytes": moved}
             is_new = not RESULTS.exists()
             with RESULTS.open("a", newline="") as file:
                 writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
@@ -201,11 +211,14 @@ def table():
     """The tables of docs/scale.md."""
     rows = known()
     for part in PARTS:
-        print(f"\n| {part}: rows | scan | home | cores | max_memory | s a sweep | peak, MB | moved, MB a sweep |")
-        print("| --- " * 8 + "|")
+        print(
+            f"\n| {part}: rows | scan | home | cores | max_memory | s a sweep | CPU s | peak, MB | moved, MB a sweep |"
+        )
+        print("| --- " * 9 + "|")
         for row in rows:
             if row["part"] == part:
-                shown = [row["rows"], row["scan"], row["home"], row["cores"], row["max_memory"], row["seconds"]]
+                shown = [row["rows"], row["scan"], row["home"], row["cores"], row["max_memory"]]
+                shown += [row["seconds"], row["cpu"]]
                 sizes = [f"{float(row[name]) / 1e6:.2f}" for name in ("peak", "bytes")]
                 print("| " + " | ".join([*shown, *sizes]) + " |")
 

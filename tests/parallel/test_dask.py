@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from partitioned import CHUNK, FITS, model, rows, sha
 
+from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.parallel.homes import HomeLostError
+from softpolytope.parallel.tasks import Reporting
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -278,6 +280,25 @@ def test_nothing_as_long_as_the_rows_travels(client, monkeypatch):
         sizes[copies] = found[1:]  # the first is the survey, which brings a few rows for diagnostics
     assert len(sizes[1]) == len(sizes[10])
     np.testing.assert_allclose(sizes[1], sizes[10], rtol=0.05)
+
+
+def test_workers_write_the_counts_of_checkpoints(client, tmp_path, expected):
+    """A chain of the paper's scan that was stopped goes on from files that workers have written."""
+    X, y = arrays()
+    plan = CheckpointPlan(tmp_path, every_sweeps=3)
+    tell = Reporting.tell
+
+    def stop(self, progress):
+        tell(self, progress)
+        if progress.n_done == 7:
+            raise KeyError("enough")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reporting, "tell", stop)
+        with pytest.raises(KeyError, match="enough"):
+            model("paper", checkpoint=plan).fit(X, y, client=client)
+    assert len(list(tmp_path.rglob("counts6/partition*.npz"))) == 6
+    assert sha(model("paper", checkpoint=plan).fit(X, y, client=client)) == expected["paper"]
 
 
 CLUSTER = """

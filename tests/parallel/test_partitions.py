@@ -12,6 +12,8 @@ from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
 from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.optimise import rows as rows_module
+from softpolytope.optimise import run as search
 from softpolytope.parallel import keeper, places, sources
 from softpolytope.parallel.memory import Allowance, allowance, bytes_of
 from softpolytope.parallel.tasks import Reporting
@@ -72,6 +74,31 @@ def test_one_partition_is_as_good_as_memory():
     here = model("map", symmetric=True).fit(X, y)
     there = model("map", symmetric=True).fit(dX, dy, max_memory="8GB")
     assert abs(log_loss(y, here.predict_proba(X)) - log_loss(y, there.predict_proba(X))) < 0.01
+
+
+def test_samples_grow_where_the_rows_are(monkeypatch):
+    """The scale is chosen with a sample brought here; larger ones stay in their partitions. Memory changes nothing."""
+    X, y = arrays()
+    for module in (search, rows_module):
+        monkeypatch.setattr(module, "MOST_ROWS_FOR_SCALE", 300)
+    monkeypatch.setattr(search, "SMALLEST_GAIN", -10.0)  # so that all sizes are climbed with
+    sizes = []
+    home_of = rows_module.RowsInPartitions.home
+    monkeypatch.setattr(
+        rows_module.RowsInPartitions,
+        "home",
+        lambda self, n_rows, *given: sizes.append(n_rows) or home_of(self, n_rows, *given),
+    )
+    settings = {"prior": None, "max_experts": 3, "n_layers": 2, "n_restarts": 2, "symmetric": True}
+    found = []
+    for room in (10**9, 60_000, 0):
+        monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        fitted = model("map", **settings).fit(X, y, max_memory="8GB")
+        found.append(sha(fitted))
+    assert len(set(found)) == 1
+    assert sorted(set(sizes)) == [1200, N_ROWS]
+    assert fitted.score(*rows()) > 0.93
+    assert abs(model("map", **settings).fit(*rows()).score(*rows()) - fitted.score(*rows())) < 0.03
 
 
 def test_survey_gives_the_units_of_memory():

@@ -206,6 +206,11 @@ class SurveyRecipe:
         """The rows of a partition."""
         return [SurveyBlock(rows, partition, self.names)]
 
+    @property
+    def can_rest(self) -> bool:
+        """A survey has no state."""
+        return False
+
     def state_bytes(self, rows: Raw) -> int:  # noqa: ARG002  # no state, whatever the rows
         """A survey has no state."""
         return 0

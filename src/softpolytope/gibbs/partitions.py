@@ -40,6 +40,11 @@ class LatentRecipe:
         data = rows.against_rest(self.positive, is_flipped=self.is_flipped)
         return latent_blocks(data, self.settings, partition * BLOCKS_OF_A_PARTITION)
 
+    @property
+    def can_rest(self) -> bool:
+        """Activations can be computed again."""
+        return True
+
     def state_bytes(self, rows: CodedRows) -> int:
         """Activations, and in the paper's scan counts and rates."""
         n_layers = self.settings.n_layers

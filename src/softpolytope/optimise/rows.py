@@ -1,7 +1,7 @@
 """What a search has of its rows: samples of them, homes for blocks; whether they are in memory or in partitions."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -92,6 +92,7 @@ class RowsInPartitions:
         self._data, self._name = data, (streams, step)
         self.n_rows, self.total_weight = data.n_rows, data.total_weight
         self.unit = unit_of(data.mean_square)
+        self._homes: list[tuple[int, Any]] = []  # rows of the sample, and the home of its blocks
         # The first sample, and what it has not seen.
         self._first = self._gathered(0.0, 2 * MOST_ROWS_FOR_SCALE)
 
@@ -118,8 +119,12 @@ class RowsInPartitions:
             )
         data = self._data.flipped() if labelling else self._data
         share = n_rows / self.n_rows if n_rows < self.n_rows else np.inf
-        home: Home = data.place.home(RowRecipe(data.preparation, data.positive, data.is_flipped, *self._name, share))
-        return home
+        # Smaller samples have served, and workers need not keep them.
+        for earlier in [earlier for size, earlier in self._homes if size != n_rows]:
+            earlier.leave()
+        home = data.place.home(RowRecipe(data.preparation, data.positive, data.is_flipped, *self._name, share))
+        self._homes = [(size, earlier) for size, earlier in self._homes if size == n_rows] + [(n_rows, home)]
+        return cast("Home", home)
 
     def _gathered(self, above: float, n_rows: int) -> "Sample":
         """About so many rows whose numbers are above a limit, those of the lowest numbers first."""
@@ -220,9 +225,16 @@ class RowRecipe:
             for start, block in zip(starts, data.blocks(), strict=True)
         ]
 
-    def state_bytes(self, rows: CodedRows) -> int:  # noqa: ARG002  # no state, whatever the rows
+    @property
+    def can_rest(self) -> bool:
         """Blocks for climbs have no state."""
-        return 0
+        return False
+
+    def state_bytes(self, rows: CodedRows) -> int:
+        """Labels, offsets and numbers of all rows, or copies of those in a sample."""
+        if np.isfinite(self.share):
+            return int(min(self.share, 1.0) * rows.nbytes)
+        return 17 * len(rows.codes)
 
     def remnants(self, blocks: list[SampledBlock]) -> Remnants | None:  # noqa: ARG002
         """Blocks for climbs have no state."""

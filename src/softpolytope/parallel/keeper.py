@@ -40,8 +40,13 @@ class Recipe(Protocol):
         """Blocks of rows."""
         ...
 
+    @property
+    def can_rest(self) -> bool:
+        """Whether blocks can forget between calls what they can compute again."""
+        ...
+
     def state_bytes(self, rows: Any) -> int:
-        """What the blocks of these rows take besides the rows; 0 if they have no state to rest from."""
+        """What the blocks of these rows take besides the rows."""
         ...
 
     def remnants(self, blocks: list[Any]) -> Remnants | None:
@@ -100,13 +105,13 @@ class Keeper:
             self._keep(partition, None, raw)
         rows = self._prepared(partition, recipe)
         size = recipe.state_bytes(rows)
-        rests = size > 0 and not self._has_room(size)
-        is_kept = partition in self._rows
         self._leave(home, partition)
-        stay = Stay(recipe, token, 0, None, rests=rests or not is_kept, size=0, remnants=None)
+        has_room = self._has_room(size)
+        is_kept = partition in self._rows and (has_room or recipe.can_rest)
+        stay = Stay(recipe, token, 0, None, rests=not (has_room and is_kept), size=0, remnants=None)
         if is_kept:
             stay.blocks = recipe.blocks(rows, partition)
-            self._count(stay, 0 if rests else size)
+            self._count(stay, size if has_room else 0)
         self._stays[home, partition] = stay
         return stay
 
@@ -240,7 +245,7 @@ def read_remnants(path: Path) -> Remnants:
 
 def _called(block: Any, method: str, arguments: tuple[Any, ...], *, rests: bool) -> Any:
     result = getattr(block, method)(*arguments)
-    if rests and hasattr(block, "rest"):
+    if rests and hasattr(block, "rest"):  # blocks without state have nothing to forget
         block.rest()
     return result
 
