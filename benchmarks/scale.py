@@ -7,6 +7,7 @@
 
 Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers (part rows: 5 and 2), rows in files. Each
 measurement is a process of its own, so that a peak of memory is its own; workers are processes with one thread each.
+A sweep here is a fixed sequence of calls, with eleven gradients in the collapsed scan: a chain's vary with its state.
 Besides the time on the wall, which other work on the machine lengthens, there is that of the processors, workers and
 scheduler included.
 """
@@ -17,20 +18,26 @@ import os
 import statistics
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from softpolytope.distributions import Streams
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.run import RunOptions, run_chains
-from softpolytope.gibbs.sweep import Moves
+from softpolytope.gibbs.chain import ChainSettings, latent_blocks
+from softpolytope.gibbs.hamiltonian import StepSize
+from softpolytope.gibbs.names import SweepName
+from softpolytope.gibbs.partitions import partition_home
+from softpolytope.gibbs.state import initial_state
+from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
+from softpolytope.parallel.homes import ThreadHome
 from softpolytope.parallel.memory import bytes_of
 from softpolytope.parallel.places import place_of
 from softpolytope.parallel.sources import source_of
@@ -68,7 +75,7 @@ class Clock:
         self.client = None
         self.times, self.moved, self.cpu = [time.perf_counter()], [loopback_bytes()], []
 
-    def __call__(self, _):
+    def __call__(self):
         """Called after every sweep."""
         workers = self.client.run(time.process_time).values() if self.client is not None else ()
         self.cpu.append(time.process_time() + sum(workers))
@@ -97,20 +104,49 @@ def loopback_bytes():
 def measured(folder, case, n_sweeps):
     """Run a chain; what the clock says."""
     X, y = written(folder, case["rows"])
-    # A trajectory's length is random; all cases of a scan have the same ones.
     size = (5, 2) if case["part"] == "rows" else (N_EXPERTS, N_LAYERS)
-    settings = ChainSettings(*size, Prior(), Moves.of(case["scan"]), Schedule(n_sweeps, n_sweeps - 1, 1))
+    settings = ChainSettings(*size, Prior(), Moves.of(case["scan"]), Schedule())
     clock = Clock()
-    options = RunOptions(int(case["cores"]), callback=clock)
     if case["home"] == "threads in memory":
         design = np.column_stack([np.ones(len(X)), X])
-        run_chains(TrainingData.from_arrays(design, np.asarray(y)), settings, 0, options=options)
+        data = TrainingData.from_arrays(design, np.asarray(y))
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(int(case["cores"])) as pool:
+            sweeps(ThreadHome(latent_blocks(data, settings), pool, int(case["cores"])), settings, n_sweeps, clock)
         return clock.result()
     limit = bytes_of(case["max_memory"]) if case["max_memory"] else None
     source = source_of(X, y, None, has_client=case["home"] == "dask", is_limited=True)
-    with cluster_of(case) as clock.client, place_of(source, clock.client, limit, int(case["cores"])) as place:
-        run_chains(data_of(place), settings, 0, options=options)
+    with (
+        threadpool_limits(1, user_api="blas"),
+        cluster_of(case) as clock.client,
+        place_of(source, clock.client, limit, int(case["cores"])) as place,
+    ):
+        sweeps(partition_home(data_of(place), settings), settings, n_sweeps, clock)
     return clock.result()
+
+
+def sweeps(home, settings, n_sweeps, clock):
+    """Make the calls of sweeps, all from the same state."""
+    state = initial_state(settings.max_experts, settings.n_layers, N_COLUMNS + 1, settings.prior)
+    state.coefficients = 0.3 * np.random.default_rng(0).standard_normal(state.coefficients.shape)
+    every = np.arange(state.n_experts, dtype=np.intc)
+    home.each("prepare", state.coefficients)
+    for number in range(n_sweeps):
+        name = SweepName(Streams(0), 0, 0, number)
+        if settings.moves.scan == "paper":
+            home.secure()
+            sweep(state.copy(), home, settings.prior, name, settings.moves, StepSize())
+        else:
+            home.begin_anew("prepare", state.coefficients)
+            home.each("hold", np.zeros(state.n_experts, dtype=bool), state.log_weights)
+            for _ in range(11):
+                home.total("gradient", state.coefficients, state.log_weights)
+            home.each("update", every, state.coefficients)
+            home.total("draw_top_counts", name, state.log_weights)
+            home.each("update", every[:4], state.coefficients[:4])
+            for _ in range(2):
+                home.total("activation_sums")
+        home.total("log_likelihood", state.log_weights)
+        clock()
 
 
 def data_of(place):
@@ -163,15 +199,15 @@ def cases(part, most_rows):
     for scan in ("collapsed", "paper"):
         if part == "overhead":
             homes = ("threads in memory", "partitions", "dask")
-            found += [(case(part, 1e6, scan=scan, home=home), 6) for home in homes]
+            found += [(case(part, 1e6, scan=scan, home=home), 4) for home in homes]
         elif part == "workers":
-            found += [(case(part, 1e6, scan=scan, home="dask", cores=cores), 6) for cores in (1, 2)]
+            found += [(case(part, 1e6, scan=scan, home="dask", cores=cores), 4) for cores in (1, 2)]
         elif part == "bytes":
             found += [(case(part, rows, scan=scan, home="dask"), 4) for rows in (1e5, 3e5, 1e6, 3e6)]
         elif part == "memory":
             found += [(case(part, 1e6, scan=scan, max_memory=limit), 3) for limit in ("500MB", "1GB", "2GB")]
     if part == "rows":
-        found = [(case(part, rows, max_memory="1GB"), 3) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
+        found = [(case(part, rows, max_memory="1GB"), 2) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
     return [(one, n_sweeps) for one, n_sweeps in found if one["rows"] <= most_rows]
 
 
