@@ -16,6 +16,8 @@ from softpolytope.parallel.homes import HomeLostError
 BETWEEN_LOOKS = 1.0
 # A worker whose process has sent no sign of life for so long is taken for frozen; a busy one sends them all the same.
 FROZEN_AFTER = 10.0
+# A worker that has not answered yet is importing what its first task needs, and sends no sign of life until it has.
+FROZEN_AFTER_AT_FIRST = 90.0
 # A worker that is alive and does not answer is given up after so many times what the call has taken before, but not
 # sooner than so many seconds; it gets no work for a while.
 PATIENCE_FACTOR, LEAST_PATIENCE = 20.0, 60.0
@@ -76,6 +78,7 @@ class Cluster:
         self._signs: dict[str, tuple[float, float]] = {}
         self._shunned: dict[str, float] = {}  # until when
         self._frozen: set[str] = set()
+        self._proven: set[str] = set()  # workers that have answered
         self._threads = ThreadPoolExecutor(MOST_WAITING)
 
     def close(self) -> None:
@@ -87,11 +90,11 @@ class Cluster:
         deadline = time.monotonic() + WORKER_PATIENCE
         while True:
             seen = self._seen()
-            self._frozen = {address for address, (_, age, _) in seen.items() if age >= FROZEN_AFTER}
+            self._frozen = {address for address, (_, age, _) in seen.items() if age >= self._limit(address)}
             found = {
                 address: threads
                 for address, (threads, age, status) in seen.items()
-                if age < FROZEN_AFTER and status in ("running", "paused")
+                if age < self._limit(address) and status in ("running", "paused")
             }
             if found:
                 now = time.monotonic()
@@ -131,7 +134,9 @@ class Cluster:
         start, patience = limit
         while True:
             try:
-                return dict(zip(waiting, gathering.result(timeout=BETWEEN_LOOKS), strict=True))
+                values = gathering.result(timeout=BETWEEN_LOOKS)
+                self._proven.update(futures[at][0].address for at in waiting)
+                return dict(zip(waiting, values, strict=True))
             except Exception as error:  # Dask raises the tasks' own errors and its own alike
                 if gathering.done():
                     self._note(error)
@@ -205,6 +210,10 @@ class Cluster:
             )
         except Exception as error:  # the look at the workers that follows says what is wrong
             self._note(error)
+
+    def _limit(self, address: str) -> float:
+        """Seconds without a sign of life after which a worker is taken for frozen."""
+        return FROZEN_AFTER if address in self._proven else FROZEN_AFTER_AT_FIRST
 
     def check_connection(self) -> None:
         """Wait a while for a lost scheduler to come back, then raise."""
