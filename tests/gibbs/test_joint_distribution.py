@@ -60,7 +60,7 @@ def keep_old_weights(patch):
 def precisions_as_printed(patch):
     """Precisions with e_0, f_0 in the place of a_t, b_t."""
 
-    def wrong(state, prior, rng):
+    def wrong(state, prior, rng, _):
         rate = prior.concentration_rate + 0.5 * state.coefficients**2
         state.precisions = rng.standard_gamma(prior.concentration_shape + 0.5, rate.shape) / rate
 

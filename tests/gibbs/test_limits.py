@@ -18,7 +18,7 @@ from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import SerialHome
 
-N_REPLICATES = 1500
+N_REPLICATES = 600
 # False alarms: one in a thousand runs of this file.
 LEVEL = 1e-3
 

@@ -253,12 +253,14 @@ import sys
 from pathlib import Path
 import numpy as np
 from softpolytope import SumStackSoftplusClassifier
+from softpolytope.parallel.memory import resident_bytes
 X, y = (np.load(f"{sys.argv[1]}/{name}.npy", mmap_mode="r") for name in "Xy")
 model = SumStackSoftplusClassifier(max_experts=4, n_layers=2, symmetric=False, random_state=0, n_jobs=2,
     inference="gibbs", scan=sys.argv[2], start="random", n_sweeps=2, n_chains=1)
-model.fit(X, y, max_memory=float(sys.argv[3]))
+limit = resident_bytes() + float(sys.argv[3])  # what the interpreter and its libraries take differs between machines
+model.fit(X, y, max_memory=limit)
 lines = Path("/proc/self/status").read_text().splitlines()  # what getrusage says includes the parent's peak
-print(1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1]))
+print(1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / limit)
 """
 
 
@@ -267,15 +269,16 @@ print(1024 * int(next(line for line in lines if line.startswith("VmHWM")).split(
 @pytest.mark.parametrize("scan", ["collapsed", "paper"])
 def test_memory_stays_within_its_limit(scan, tmp_path, rng):
     """Peak memory of a process, measured: at most 1.1 times the limit, which the rows and their state exceed by far."""
-    n_rows, limit = 600_000, 400e6
+    n_rows, room = 600_000, 210e6
     X = rng.standard_normal((n_rows, 40))
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", X[:, 0] > X[:, 1] ** 2)
     state = n_rows * 4 * 8 * 7
-    assert X.nbytes + state > 1.5 * (limit - 190e6)  # which is what the interpreter and its libraries take
-    command = [sys.executable, "-c", MEMORY, str(tmp_path), scan, str(limit)]
-    peak = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
-    assert peak <= 1.1 * limit
+    assert X.nbytes + state > 1.5 * room
+    command = [sys.executable, "-c", MEMORY, str(tmp_path), scan, str(room)]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout) <= 1.1
 
 
 def test_sizes_and_shares():
