@@ -2,7 +2,22 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
+
+
+class TwoClassMachine(ClassifierMixin, BaseEstimator):
+    """A classifier of two classes, dense or sparse rows, by the sign of its decision function."""
+
+    def predict(self, X):
+        """The second class where the decision function is positive."""
+        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def dense_with_bias(X):

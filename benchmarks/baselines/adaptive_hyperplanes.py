@@ -9,10 +9,17 @@ pruning after every 10,000 steps with c = 10, the last iterate as the model.
 
 import numpy as np
 from numba import njit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from baselines._common import check_positive, coded, cross_validation_error, dense_with_bias, first_rise, folds
+from baselines._common import (
+    TwoClassMachine,
+    check_positive,
+    coded,
+    cross_validation_error,
+    dense_with_bias,
+    first_rise,
+    folds,
+)
 
 PENALTY_GRID = tuple(10.0**power for power in range(-7, -1))
 EPOCH_GRID = (5, 10, 20, 50, 100)
@@ -115,7 +122,7 @@ def _descend(design, labels, sums, counts, schedule, rng):
     sums /= penalty * step
 
 
-class AdaptiveHyperplaneClassifier(ClassifierMixin, BaseEstimator):
+class AdaptiveHyperplaneClassifier(TwoClassMachine):
     """Several hyperplanes for each of two classes, their number found while learning.
 
     Parameters
@@ -181,16 +188,6 @@ class AdaptiveHyperplaneClassifier(ClassifierMixin, BaseEstimator):
         design = dense_with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
         first, second = ((design @ vectors.T).max(axis=1) for vectors in self.hyperplanes_)
         return second - first
-
-    def predict(self, X):
-        """The class with the higher score."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def n_experts(estimator):

@@ -10,10 +10,18 @@ import math
 
 import numpy as np
 from numba import njit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from baselines._common import check_positive, coded, cross_validation_error, dense_with_bias, first_rise, folds
+from baselines._common import (
+    TwoClassMachine,
+    check_positive,
+    coded,
+    cross_validation_error,
+    dense_with_bias,
+    first_rise,
+    folds,
+)
 
 C_GRID = tuple(10.0**power for power in range(-4, 1))
 HYPERPLANE_GRID = (1, 3, 5, 10, 20, 40, 60, 80, 100)
@@ -104,7 +112,7 @@ def _descend(design, is_outer, sums, penalty, least_entropy, n_steps, rng):
     sums /= penalty * n_steps
 
 
-class ConvexPolytopeClassifier(ClassifierMixin, BaseEstimator):
+class ConvexPolytopeClassifier(TwoClassMachine):
     """One class outside of a convex polytope, the other inside.
 
     Parameters
@@ -167,18 +175,8 @@ class ConvexPolytopeClassifier(ClassifierMixin, BaseEstimator):
         outside = (design @ self.hyperplanes_.T).max(axis=1)
         return outside if self.outer == 1 else -outside
 
-    def predict(self, X):
-        """The second class where the decision function is positive."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-class TwoSidedPolytopeClassifier(ClassifierMixin, BaseEstimator):
+class TwoSidedPolytopeClassifier(TwoClassMachine):
     """Two machines, one for each outer class, of which one or both decide.
 
     Parameters
@@ -212,10 +210,6 @@ class TwoSidedPolytopeClassifier(ClassifierMixin, BaseEstimator):
         """Sum over the deciding machines."""
         check_is_fitted(self)
         return sum(self.sides_[side].decision_function(X) for side in DECIDING[self.deciding])
-
-    def predict(self, X):
-        """The second class where the decision function is positive."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
 
 
 def n_experts(estimator):

@@ -3,11 +3,10 @@
 import numpy as np
 from fastrvm import RVC
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from baselines._common import check_positive, coded, cross_validation_error, folds
+from baselines._common import TwoClassMachine, check_positive, coded, cross_validation_error, folds
 
 LARGE_SETS = ("ijcnn1", "a9a")
 WIDTHS = tuple(2.0 ** (half / 2.0) for half in range(-20, 21))
@@ -16,7 +15,7 @@ WIDTHS_OF_LARGE_SETS = tuple(2.0 ** (half / 2.0) for half in range(-10, 11))
 MOST_ROWS = {"search": 400, "fit": 1300}
 
 
-class RelevanceVectorClassifier(ClassifierMixin, BaseEstimator):
+class RelevanceVectorClassifier(TwoClassMachine):
     """Sparse Bayesian classifier with one Gaussian kernel exp(-|x - z|^2 / width^2) for each row, and a bias.
 
     Parameters
@@ -63,16 +62,6 @@ class RelevanceVectorClassifier(ClassifierMixin, BaseEstimator):
         if n_experts(self) == 0:
             return np.full(X.shape[0], self.larger_)
         return np.ravel(self.machine_.decision_function(_dense(X)))
-
-    def predict(self, X):
-        """The second class where the decision function is positive."""
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def n_experts(estimator):
