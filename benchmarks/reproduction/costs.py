@@ -10,7 +10,7 @@ SECONDS_OF_A_CELL = 0.5e-6
 SECONDS_OF_A_SWEEP = 0.3e-3
 # Share of the experts that a chain has, on average over its sweeps.
 SHARE_OF_EXPERTS = 0.35
-# Seconds of tuning and fitting by training row, as measured on the small sets.
+# Seconds of tuning and fitting by training row: guesses, good enough for an order.
 BASELINE_SECONDS = {"lr": 1e-3, "svm": 0.02, "rvm": 0.1, "amm": 0.01, "cpm": 0.02, "default": 5e-3}
 
 

@@ -21,8 +21,8 @@ class SoftplusProtocol:
 
     n_sweeps: int = 5000
     n_draws: int = 50  # kept besides, for a posterior mean that the paper does not show
-    # Terms of the truncated Polya-Gamma sum; the paper's six cost four times an exact draw and differ by less than any
-    # table could show (docs/laws.md), so exact draws are taken.
+    # Terms of the truncated Polya-Gamma sum; the paper's six cost four times an exact draw (docs/laws.md) and have its
+    # mean and variance, so exact draws are taken.
     pg_terms: int = 0
 
 

@@ -7,6 +7,7 @@ import pytest
 from geometry import dense_distances
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
+from softpolytope.geometry import nearest
 from softpolytope.geometry.decision import Decision
 from softpolytope.geometry.nearest import shortest_steps
 
@@ -172,3 +173,17 @@ def test_bad_arguments(circle, arguments, message):
     model, X = circle
     with pytest.raises(ValueError, match=message):
         model.counterfactual(X[:2], **arguments)
+
+
+def test_last_turns_find_what_slides_miss(monkeypatch):
+    """Where no point slides along the boundary, turning alone comes as near as sliding; without it, none does."""
+    X, y = make_circle(200, random_state=0)
+    model = SumSoftplusClassifier(random_state=0).fit(X, y)
+    rows = X[:20]
+    slid = model.counterfactual(rows).distances
+    monkeypatch.setattr(nearest._Search, "_turned", lambda _, __, steps: steps)
+    turned = model.counterfactual(rows).distances
+    monkeypatch.setattr(nearest._Search, "_polished", lambda _, __, steps: steps)
+    neither = model.counterfactual(rows).distances
+    np.testing.assert_allclose(turned, slid, rtol=1e-6)
+    assert (neither > slid * (1.0 + 1e-6)).any()

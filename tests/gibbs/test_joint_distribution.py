@@ -18,7 +18,7 @@ N_REPLICATES = 1200
 
 
 def telling_cases():
-    """Of the cases of the long run those without which a step would go untested: two minutes instead of four."""
+    """Of the cases of the long run those without which a step would go untested."""
     plain = {(1, 3), (2, 1), (2, 3)}
     return [
         case

@@ -2,8 +2,7 @@
 
 It has two safeguards that its conditionals do not know of: precisions are bounded below by 1e-3, and a latent rate is
 tau / max(1e-6, q) where tau / q is its law. So the chain samples from another law than the posterior. They are kept
-here because they decide how many experts a chain ends with: without them, or under a learned precision rate, chains of
-the paper's scan on german with five layers end with three to five experts, with them with fifteen, as the paper prints.
+here because in trials they decided how many experts a chain ends with (benchmarks/reproduction/remarks.md).
 """
 
 from softpolytope.gibbs.chain import ChainSettings
