@@ -143,8 +143,7 @@ def sweeps(home, settings, n_sweeps, clock):
             home.each("update", every, state.coefficients)
             home.total("draw_top_counts", name, state.log_weights)
             home.each("update", every[:4], state.coefficients[:4])
-            for _ in range(2):
-                home.total("activation_sums")
+            home.total("activation_sums")
         home.total("log_likelihood", state.log_weights)
         clock()
 
@@ -207,7 +206,8 @@ def cases(part, most_rows):
         elif part == "memory":
             found += [(case(part, 1e6, scan=scan, max_memory=limit), 3) for limit in ("500MB", "1GB", "2GB")]
     if part == "rows":
-        found = [(case(part, rows, max_memory="1GB"), 2) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)]
+        sizes = [("4GB", rows) for rows in (1e5, 3e5, 1e6, 3e6, 1e7)] + [("1GB", rows) for rows in (1e6, 3e6, 1e7)]
+        found = [(case(part, rows, max_memory=limit), 4) for limit, rows in sizes]
     return [(one, n_sweeps) for one, n_sweeps in found if one["rows"] <= most_rows]
 
 

@@ -171,7 +171,10 @@ def _prediction(summary: Summary) -> str:
 
 
 def _times(summary: Summary) -> str:
-    return _quantities(summary, "Fit: seconds on one core, tuning included", "fit_seconds", "{:,.1f}")
+    table = _quantities(summary, "Fit: seconds of processor time, tuning included", "fit_seconds", "{:,.1f}")
+    of_small = [result for name in SMALL for key in BY_KEY for result in summary.results(name, key)]
+    hours = sum(result.fit_seconds for result in of_small) / 3600.0
+    return table + f"\nThe {len(of_small):,} fits of the six sets took {hours:.1f} hours of one core together.\n"
 
 
 def _quantities(summary: Summary, title: str, quantity: str, form: str) -> str:

@@ -84,14 +84,14 @@ class Trouble:
         lock = threading.Lock()
         everywhere = dask_home.DaskHome._everywhere
 
-        def troubled(home, kind, method, arguments):
+        def troubled(home, calls):
             with lock:
                 self.n_calls += 1
-                is_time = when(self.n_calls, method)
+                is_time = when(self.n_calls, calls[-1][1])
             if is_time:
                 self.n_done += 1
                 do()
-            return everywhere(home, kind, method, arguments)
+            return everywhere(home, calls)
 
         patch.setattr(dask_home.DaskHome, "_everywhere", troubled)
 

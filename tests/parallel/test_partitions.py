@@ -47,16 +47,80 @@ def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
     X, y = arrays()
     expected = sha(model(kind, n_sweeps=6).fit(X, y, max_memory="8GB"))
     visits = []
-    take = keeper.Keeper._awake
-    monkeypatch.setattr(
-        keeper.Keeper, "_awake", lambda self, stay, at: visits.append(stay.blocks) or take(self, stay, at)
-    )
-    for room in (0, 40_000):
+    run = keeper.Keeper.run
+
+    def watched(self, home, at, calls):
+        visits.append((self._stays[home, at].blocks is not None, self._stays[home, at].rests))
+        return run(self, home, at, calls)
+
+    monkeypatch.setattr(keeper.Keeper, "run", watched)
+    for room in (0, 40_000, 300_000):
         monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
-        visits.clear()
         assert sha(model(kind, n_sweeps=6, n_jobs=2).fit(X, y, max_memory="8GB")) == expected
-        assert any(blocks is None for blocks in visits)
-    assert any(blocks is not None for blocks in visits)  # the second time some are kept
+    are_kept_and_rest = {(False, True), (True, False)} | (set() if kind == "map" else {(True, True)})
+    assert set(visits) == are_kept_and_rest
+
+
+def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
+    """They are made in its visit of the rows, with the arguments that were given."""
+    loads = []
+    load = sources.FileSource.load
+    monkeypatch.setattr(sources.FileSource, "load", lambda self, part: loads.append(part) or load(self, part))
+    monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 1, 0))
+    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", 1024)
+    source = sources.source_of(*files, None, has_client=False, is_limited=True)
+    with places.place_of(source, None, 2**30, 1) as place:
+        home = place.home(AddingRecipe())
+        number = np.array([1.0])
+        home.each("add", number)
+        number[:] = 100.0
+        home.each("add", number)
+        assert not loads
+        assert home.total("value") == 3 * 101.0
+        assert home.map("value") == [101.0] * 3
+    assert loads == [0, 0, 1, 1, 2, 2, 0, 1, 2]  # once to make blocks, and for each of two visits
+
+
+class Adding:
+    """A block that adds up what it is told."""
+
+    def __init__(self):
+        self.sum = 0.0
+
+    def add(self, number):
+        """Add a number."""
+        self.sum += number[0]
+
+    def value(self):
+        """The sum."""
+        return self.sum
+
+
+class AddingRecipe(keeper.StatelessRecipe):
+    """One such block for a partition."""
+
+    rows_key = None
+    reads = frozenset({"value"})
+
+    def rows(self, raw, partition):  # noqa: ARG002
+        """As they come."""
+        return raw
+
+    def blocks(self, rows, partition):  # noqa: ARG002
+        """One."""
+        return [Adding()]
+
+    def state_bytes(self, rows):  # noqa: ARG002
+        """More than there is room for."""
+        return 1
+
+    def remnant(self, block, number):  # noqa: ARG002
+        """The sum."""
+        return {"sum": np.array(block.sum)}
+
+    def restore(self, block, number, remnants):  # noqa: ARG002
+        """Go on."""
+        block.sum = float(remnants["sum"])
 
 
 def test_partitions_are_part_of_the_result():

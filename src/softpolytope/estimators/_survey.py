@@ -11,7 +11,7 @@ from scipy import sparse
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._parameters import check_finite
-from softpolytope.parallel.keeper import Raw, Remnants
+from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
 # Rows at which diagnostics compare the chains' probabilities.
 N_PROBES = 10
@@ -183,7 +183,7 @@ def power_of_two(largest: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class SurveyRecipe:
+class SurveyRecipe(StatelessRecipe):
     """One block for every partition."""
 
     names: list[str] | None
@@ -206,18 +206,6 @@ class SurveyRecipe:
         """The rows of a partition."""
         return [SurveyBlock(rows, partition, self.names)]
 
-    @property
-    def can_rest(self) -> bool:
-        """A survey has no state."""
-        return False
-
     def state_bytes(self, rows: Raw) -> int:  # noqa: ARG002  # no state, whatever the rows
         """A survey has no state."""
         return 0
-
-    def remnants(self, blocks: list[SurveyBlock]) -> Remnants | None:  # noqa: ARG002
-        """A survey has no state."""
-        return None
-
-    def restore(self, blocks: list[SurveyBlock], remnants: Remnants) -> None:
-        """A survey has no state."""

@@ -19,12 +19,15 @@ from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
 from softpolytope.gibbs.names import Step, SweepName
 from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
+from softpolytope.model.workspace import Workspace
 
 Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
 
 _NOTHING = np.zeros((0, 0))
 _NO_ROWS = np.zeros((0, 0, 0))
+_ZERO = bytes(8)  # a double
+_SPACE = Workspace()
 
 # Arrays of a block that do not follow from parameters, by name; None stands for what a new block has.
 Remnant = dict[str, FloatArray | None]
@@ -55,7 +58,7 @@ class LatentBlock(RowBlock):
         self._least_activation = least_activation
         self._copies = rows.row_weights.copy()
         self.coefficients = np.zeros((0, 0, rows.n_columns))  # (experts, layers, columns)
-        self.counts = np.zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
+        self.counts = _no_counts((0, rows.n_rows, 0))  # (levels, rows, experts)
         self._latent_rates = _NO_ROWS  # (levels, rows, experts)
         self._is_within_sweep = False  # whether there is more to be done with the latent rates
         self._is_awake = False  # whether there are activations
@@ -66,11 +69,10 @@ class LatentBlock(RowBlock):
         """Take the experts given."""
         n_experts, n_layers, _ = coefficients.shape
         if self.counts.shape != (n_layers + 1, self._rows.n_rows, n_experts):
-            self.counts = np.zeros((n_layers + 1, self._rows.n_rows, n_experts))
+            self.counts = _no_counts((n_layers + 1, self._rows.n_rows, n_experts))
         self._is_within_sweep = False
         self.rest()
         self.coefficients = coefficients.copy()
-        self._latent_rates = np.empty((n_layers, self._rows.n_rows, n_experts))
 
     def update(self, experts: Experts, coefficients: FloatArray) -> None:
         """Take new coefficients (experts, layers, columns) of some experts."""
@@ -103,6 +105,7 @@ class LatentBlock(RowBlock):
     def draw_counts(self, name: SweepName, log_weights: FloatArray, step: Step = Step.COUNTS) -> FloatArray:
         """Draw the counts of all levels given the parameters alone; return their sums (levels, experts)."""
         self._wake()
+        self._allow_counts()
         _allocation.collapsed(
             name.bits(step, 0, self._index),
             self._labels,
@@ -137,6 +140,7 @@ class LatentBlock(RowBlock):
     def begin(self, name: SweepName, log_weights: FloatArray, experts: Experts, scan: Scan) -> LayerSums:
         """Draw latent rates from the top down, in the paper's scan new bottom counts too; sums of the first layer."""
         self._wake()
+        self._allow_counts()
         self._weights = np.exp(log_weights)
         self._is_within_sweep = True
         if not self._latent_rates.size:
@@ -172,7 +176,8 @@ class LatentBlock(RowBlock):
 
     def keep_experts(self, is_kept: BoolArray) -> None:
         """Forget the counts of all other experts; `prepare` must follow."""
-        self.counts = np.ascontiguousarray(self.counts[:, :, is_kept])
+        kept = self.counts[:, :, is_kept]
+        self.counts = np.ascontiguousarray(kept) if self.counts.flags.writeable else _no_counts(kept.shape)
 
     def export_counts(self) -> FloatArray:
         """A copy of the counts."""
@@ -193,11 +198,12 @@ class LatentBlock(RowBlock):
 
     def remnant(self) -> Remnant:
         """What does not follow from parameters; of counts, most of which are zero, the others and their places."""
-        places = np.flatnonzero(self.counts)
+        has_counts = self.counts.flags.writeable
+        places = np.flatnonzero(self.counts) if has_counts else np.zeros(0, dtype=np.intp)
         return {
             "shape": np.array(self.counts.shape),
             "places": places.astype(np.uint32),
-            "counts": self.counts.reshape(-1)[places],
+            "counts": self.counts.reshape(-1)[places] if has_counts else np.zeros(0),
             "copies": None if np.array_equal(self._copies, self._rows.row_weights) else self._copies,
             "offset": self._offset if self._offset.any() else None,
             "rates": self._latent_rates if self._is_within_sweep else None,
@@ -210,8 +216,10 @@ class LatentBlock(RowBlock):
         self.rest()
         self.coefficients = coefficients.copy()
         shape, places, counts = (np.asarray(remnant[name]) for name in ("shape", "places", "counts"))
-        self.counts = np.zeros(shape)
-        self.counts.reshape(-1)[places] = counts
+        self.counts = _no_counts(tuple(shape.tolist()))
+        if len(places):
+            self._allow_counts()
+            self.counts.reshape(-1)[places] = counts
         n_rows = self._rows.n_rows
         for name, default in (
             ("copies", self._rows.row_weights),
@@ -226,6 +234,9 @@ class LatentBlock(RowBlock):
 
     def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
         """Fix the rates of the experts that a gradient is not for."""
+        if not held.any():
+            self._offset = np.zeros(self._rows.n_rows)
+            return
         self._wake()
         self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
 
@@ -244,6 +255,11 @@ class LatentBlock(RowBlock):
             self._advance(every, layer, self.coefficients[:, layer])
         self._is_awake = True
 
+    def _allow_counts(self) -> None:
+        """Let counts be written."""
+        if not self.counts.flags.writeable:
+            self.counts = np.zeros(self.counts.shape)
+
     def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
         """Linear predictor of a layer, and log q and q of the level above it, for some experts."""
         _activation.advance(
@@ -256,10 +272,10 @@ class LatentBlock(RowBlock):
         )
 
     def _predictor(self, coefficients: FloatArray) -> FloatArray:
-        """x'beta as (rows, experts), with the same bits in whatever company an expert is."""
+        """x'beta as (rows, experts), with the same bits in whatever company an expert is; valid until the next call."""
         scaled = coefficients * self._rows.column_scale if self._is_scaled else coefficients
         columns = np.ascontiguousarray(scaled.T)
-        out = np.empty((self._rows.n_rows, len(coefficients)))
+        out = _SPACE.empty("predictor", (self._rows.n_rows, len(coefficients)))
         design: Any = self._rows.design
         if self._is_sparse:
             _activation.predict_sparse(design.data, design.indices, design.indptr, columns, out)
@@ -303,8 +319,8 @@ class LatentBlock(RowBlock):
                 self._weights,
                 self.counts[layer + 1],
             )
-        pg_weights = np.empty((self._rows.n_rows, len(experts)))
-        slopes = np.empty_like(pg_weights)
+        pg_weights = _SPACE.empty("pg_weights", (self._rows.n_rows, len(experts)))
+        slopes = _SPACE.empty("slopes", (self._rows.n_rows, len(experts)))
         _augment.draw_pg_weights(
             name.bits(Step.PG_WEIGHTS, layer, self._index),
             self.counts[layer],
@@ -330,6 +346,11 @@ class LatentBlock(RowBlock):
             _gram.add_dense(design, pg_weights, pairs)
             _gram.add_linear_dense(design, slopes, linear)
         return LayerSums(pairs, linear, self._rows.column_scale)
+
+
+def _no_counts(shape: tuple[int, int, int]) -> FloatArray:
+    """Counts of zero that take no memory, and cannot be written: a scan without latent counts needs no more."""
+    return np.ndarray(shape, np.float64, _ZERO, strides=(0, 0, 0))
 
 
 # Where the parts of a remnant belong.

@@ -51,24 +51,26 @@ def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: E
     return draws / scale
 
 
-def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_counts: FloatArray, rng: Generator) -> None:
+def refresh_empty_experts(
+    state: GibbsState, home: Home, prior: Prior, top_counts: FloatArray, rng: Generator
+) -> FloatArray | None:
     """Redraw (beta, alpha, b) and r_k of a few experts without counts.
 
     With r_k integrated out, their conditional is the prior times (c_0 / (c_0 + Q_k))^(gamma_0 / K): one draw from the
     prior is accepted with that probability, and else all stays. Their weights follow, before anything conditions
-    on them: r_k ~ Gamma(gamma_0 / K, rate c_0 + Q_k).
+    on them: r_k ~ Gamma(gamma_0 / K, rate c_0 + Q_k). Returns Q of all experts, if there was an empty one.
     """
     empty = np.flatnonzero(top_counts == 0.0).astype(np.intc)
     if len(empty) == 0:
-        return
+        return None
     if len(empty) > MOST_REFRESHED:
         empty = rng.permutation(empty)[:MOST_REFRESHED]
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
     # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
     home.each("update", empty, coefficients)
-    activations = home.total("activation_sums")[empty]
-    log_acceptance = -state.mass / state.n_experts * np.log1p(activations / state.concentration)
+    activations: FloatArray = home.total("activation_sums")
+    log_acceptance = -state.mass / state.n_experts * np.log1p(activations[empty] / state.concentration)
     is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
     chosen = empty[is_accepted]
     state.coefficients[chosen] = coefficients[is_accepted]
@@ -77,6 +79,7 @@ def refresh_empty_experts(state: GibbsState, home: Home, prior: Prior, top_count
     if not is_accepted.all():
         rejected = empty[~is_accepted]
         home.each("update", rejected, state.coefficients[rejected])
-        activations = home.total("activation_sums")[empty]
+        activations = home.total("activation_sums")
     shape = np.full(len(empty), state.mass / state.n_experts)
-    state.log_weights[empty] = draw_log_weights(shape, state.concentration + activations, rng)
+    state.log_weights[empty] = draw_log_weights(shape, state.concentration + activations[empty], rng)
+    return activations

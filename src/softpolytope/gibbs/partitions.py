@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings, latent_blocks
+from softpolytope.model.data import BLOCK_ROWS
 from softpolytope.model.partition import BLOCKS_OF_A_PARTITION, CodedRows, PartitionedData, Preparation
-from softpolytope.parallel.keeper import Raw, Remnants
+from softpolytope.parallel.keeper import Raw
 from softpolytope.parallel.places import PartitionHome
+from softpolytope.parallel.remnants import Remnants
+
+# What the objects of a block take besides their numbers, about.
+BYTES_OF_A_BLOCK = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +43,32 @@ class LatentRecipe:
         data = rows.against_rest(self.positive, is_flipped=self.is_flipped)
         return latent_blocks(data, self.settings, partition * BLOCKS_OF_A_PARTITION)
 
-    @property
-    def can_rest(self) -> bool:
-        """Activations can be computed again."""
-        return True
-
     def state_bytes(self, rows: CodedRows) -> int:
-        """Activations, and in the paper's scan counts and rates."""
-        n_layers = self.settings.n_layers
-        is_paper = self.settings.moves.scan == "paper" or self.settings.moves.polya_gamma
-        n_arrays = 3 * n_layers + 1 + (2 * n_layers + 1 if is_paper else 0)
-        return 8 * n_arrays * self.settings.max_experts * len(rows.codes)
+        """Activations besides what blocks at rest have."""
+        settings = self.settings
+        n_arrays = 3 * settings.n_layers + 1
+        return self.rest_bytes(rows) + 8 * n_arrays * settings.max_experts * len(rows.codes)
 
-    def remnants(self, blocks: list[LatentBlock]) -> Remnants:
-        """All blocks have the same coefficients; parts of a block are named by its place. The blocks may go on."""
-        found: Remnants = {"coefficients": blocks[0].coefficients.copy()}
-        for number, block in enumerate(blocks):
-            parts = block.remnant().items()
-            found.update({f"{number}.{name}": np.array(part) for name, part in parts if part is not None})
+    def rest_bytes(self, rows: CodedRows) -> int:
+        """Labels, copies and offsets of rows, coefficients of blocks, and in the paper's scan counts and rates."""
+        settings, n_rows = self.settings, len(rows.codes)
+        has_counts = settings.moves.scan == "paper" or settings.moves.polya_gamma
+        n_arrays = 2 * settings.n_layers + 1 if has_counts else 0
+        n_coefficients = settings.max_experts * settings.n_layers * len(rows.column_scale)
+        of_blocks = -(-n_rows // BLOCK_ROWS) * (8 * n_coefficients + BYTES_OF_A_BLOCK)
+        return of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
+
+    def remnant(self, block: LatentBlock, number: int) -> Remnants:
+        """Parts of a block are named by its number; coefficients, the same in all, are those of the first."""
+        found: Remnants = {"coefficients": block.coefficients} if number == 0 else {}
+        found.update({f"{number}.{name}": part for name, part in block.remnant().items() if part is not None})
         return found
 
-    def restore(self, blocks: list[LatentBlock], remnants: Remnants) -> None:
+    def restore(self, block: LatentBlock, number: int, remnants: Remnants) -> None:
         """Go on from remnants."""
         names = ("shape", "places", "counts", "copies", "offset", "rates", "weights")
-        for number, block in enumerate(blocks):
-            parts: dict[str, Any] = {name: remnants.get(f"{number}.{name}") for name in names}
-            block.restore(remnants["coefficients"], parts)
+        parts: dict[str, Any] = {name: remnants.get(f"{number}.{name}") for name in names}
+        block.restore(remnants["coefficients"], parts)
 
 
 def partition_home(data: PartitionedData, settings: ChainSettings) -> PartitionHome:

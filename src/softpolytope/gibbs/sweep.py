@@ -48,7 +48,7 @@ def sweep(
     Returns the counts (levels, experts), of the top level only where no others were drawn, and the acceptance
     probability of the Hamiltonian move.
     """
-    acceptance = 1.0
+    acceptance, activations = 1.0, None
     if moves.hamiltonian_steps:
         rng = name.generator(Step.HAMILTONIAN)
         trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
@@ -74,8 +74,8 @@ def sweep(
             sweep_coefficients(state, home, name, np.flatnonzero(drawn).astype(np.intc), "collapsed")
         if moves.refresh and moves.fit_weights:
             rng = name.generator(Step.REFRESH)
-            refresh_empty_experts(state, home, prior, counts[-1], rng)
-    top = TopSums(counts[-1], home.total("activation_sums"))
+            activations = refresh_empty_experts(state, home, prior, counts[-1], rng)
+    top = TopSums(counts[-1], activations if activations is not None else home.total("activation_sums"))
     if moves.fit_weights:
         resample_process(state, prior, top, name.generator(Step.PROCESS))
     if precisions_come_last:

@@ -103,7 +103,9 @@ class TrainingData:
         """Cut the rows into blocks; no rows make one block."""
         for start in range(0, max(self.n_rows, 1), self.block_rows):
             rows = slice(start, start + self.block_rows)
-            yield replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=self.row_weights[rows])
+            yield TrainingData(
+                self.design[rows], self.column_scale, self.labels[rows], self.row_weights[rows], self.block_rows
+            )
 
 
 def checked_design(design: Any) -> Design:

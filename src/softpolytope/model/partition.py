@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
+from softpolytope.model import _standardize
 from softpolytope.model.collapsed import Design
 from softpolytope.model.data import BLOCK_ROWS, TrainingData, checked_design
 
@@ -61,32 +62,25 @@ class Preparation:
         weights = self.class_factors[codes]
         if given is not None:
             weights = weights * np.asarray(given, dtype=np.float64)
-        design: Any = with_intercept(X)
-        is_sparse = bool(sparse.issparse(design))
-        if is_sparse:
-            design.data /= self.scale[design.indices]
-        else:
-            design[:, 1:] -= self.centre[1:]
-            design[:, 1:] /= self.scale[1:]
-            design[:, self.is_constant] = 0.0
+        design = self._standardized(X)
         if not weights.all():
             kept = np.flatnonzero(weights)
             design, codes, weights = design[kept], codes[kept], weights[kept]
         return CodedRows(design, self.column_scale, codes, weights)
 
-
-def with_intercept(X: Any) -> Any:
-    """Rows as numbers, with a column of ones before them; always a copy."""
-    rows: Any = X.tocsr() if hasattr(X, "tocsr") else X
-    is_sparse = bool(sparse.issparse(rows))
-    if is_sparse:
-        stack: Any = sparse.hstack  # its stubs know no mixture of dense and sparse
-        return checked_design(stack([np.ones((rows.shape[0], 1)), rows], format="csr"))
-    values = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
-    design = np.empty((values.shape[0], values.shape[1] + 1))
-    design[:, 0] = 1.0
-    design[:, 1:] = values
-    return design
+    def _standardized(self, X: Any) -> Any:
+        """The design, with a column of ones before the others."""
+        if hasattr(X, "tocsr"):
+            stack: Any = sparse.hstack  # its stubs know no mixture of dense and sparse
+            rows: Any = checked_design(stack([np.ones((X.shape[0], 1)), X.tocsr()], format="csr"))
+            rows.data /= self.scale[rows.indices]
+            return rows
+        values = np.ascontiguousarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=np.float64)
+        design = np.empty((values.shape[0], values.shape[1] + 1))
+        _standardize.fill_design(values, self.centre, self.scale, design)
+        if self.is_constant.any():
+            design[:, self.is_constant] = 0.0
+        return design
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from softpolytope.model.partition import CodedRows, PartitionedData, Preparation
 from softpolytope.optimise.modes import column_units, unit_of
 from softpolytope.optimise.workers import Workers
 from softpolytope.parallel.homes import Home
-from softpolytope.parallel.keeper import Raw, Remnants
+from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
 MOST_ROWS_FOR_SCALE = 20_000
 # A sample by chance has a few rows more or less than asked for; so many standard deviations more are drawn.
@@ -187,7 +187,7 @@ class SampledBlock(RowBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class RowRecipe:
+class RowRecipe(StatelessRecipe):
     """Blocks for climbs, of one class against the rest; of a sample of the rows, if its share is below one."""
 
     preparation: Preparation
@@ -225,20 +225,8 @@ class RowRecipe:
             for start, block in zip(starts, data.blocks(), strict=True)
         ]
 
-    @property
-    def can_rest(self) -> bool:
-        """Blocks for climbs have no state."""
-        return False
-
     def state_bytes(self, rows: CodedRows) -> int:
         """Labels, offsets and numbers of all rows, or copies of those in a sample."""
         if np.isfinite(self.share):
             return int(min(self.share, 1.0) * rows.nbytes)
         return 17 * len(rows.codes)
-
-    def remnants(self, blocks: list[SampledBlock]) -> Remnants | None:  # noqa: ARG002
-        """Blocks for climbs have no state."""
-        return None
-
-    def restore(self, blocks: list[SampledBlock], remnants: Remnants) -> None:
-        """Blocks for climbs have no state."""

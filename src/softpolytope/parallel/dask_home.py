@@ -28,9 +28,10 @@ from distributed import Future, fire_and_forget
 from softpolytope.parallel import dask_worker
 from softpolytope.parallel.dask_cluster import LEAST_PATIENCE, LOST, PATIENCE_FACTOR, Cluster, Slot, default_client
 from softpolytope.parallel.homes import HomeLostError
-from softpolytope.parallel.keeper import Kind, Recipe
+from softpolytope.parallel.keeper import Call, Recipe
 from softpolytope.parallel.sources import Source
 from softpolytope.parallel.sums import merged
+from softpolytope.parallel.waiting import WaitingCalls
 
 __all__ = ["DaskHome", "DaskPlace", "default_client"]
 
@@ -58,7 +59,8 @@ class DaskPlace:
         self.n_partitions = source.n_partitions
         self.name = uuid.uuid4().hex
         # Rows of Dask collections come as results of tasks; those in files are read by the workers.
-        self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes)
+        expected = source.largest_bytes * source.n_partitions // max(1, len(self.cluster.usable()))
+        self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes, expected)
         self.tokens = itertools.count(1)
         self._numbers = itertools.count()
         self._lock = threading.RLock()
@@ -154,7 +156,7 @@ class _Base:
 
     copies: dict[int, Future] | None = None
     folder: str | None = None
-    log: list[dask_worker.Call] = field(default_factory=list)  # what changed blocks since
+    log: list[Call] = field(default_factory=list)  # what changed blocks since
 
 
 class DaskHome:
@@ -168,27 +170,30 @@ class DaskHome:
         # The first can always be had; others come and go.
         self._bases = [_Base()]
         self._lock = threading.RLock()
+        self._waiting = WaitingCalls()
         self._seconds: dict[str, float] = {}  # the longest that a method has taken
 
     # What inference asks for.
 
     def map(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of every block; results in block order. As large as the results are, they come here."""
-        found = self._everywhere("map", method, arguments)
+        found = self._everywhere(self._waiting.and_then("map", method, arguments))
         return [result for partition in sorted(found) for result in found[partition]]
 
     def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing."""
-        self._everywhere("each", method, arguments)
+        """Call a method of every block that returns nothing, before anything else is asked of them."""
+        self._waiting.add(method, arguments)
 
     def total(self, method: str, *arguments: Any) -> Any:
         """Call a method of every block; the sum of the results."""
-        (total,) = merged(self._everywhere("total", method, arguments), self._place.n_partitions).values()
+        found = self._everywhere(self._waiting.and_then("total", method, arguments))
+        (total,) = merged(found, self._place.n_partitions).values()
         # What came over the wire as it is cannot be written to.
         return total.copy() if isinstance(total, np.ndarray) and not total.flags.writeable else total
 
     def begin_anew(self, method: str, *arguments: Any) -> None:
         """Blocks are as new ones would be after this call: forget what was done before."""
+        self._catch_up()
         with self._lock:
             self._bases = [_Base(log=[("each", method, copy.deepcopy(arguments))])]
 
@@ -197,6 +202,7 @@ class DaskHome:
         self._n_sweeps += 1
         if self._n_sweeps % SWEEPS_BETWEEN_COPIES:
             return
+        self._catch_up()
         by_slot = self._place.by_slot(list(self._tokens))
         cluster = self._place.cluster
         made = [
@@ -215,12 +221,14 @@ class DaskHome:
     def save(self, folder: Path) -> None:
         """Let the workers write remnants into a folder, which they must all see; blocks built anew start there."""
         path = str(folder.resolve())
+        self._catch_up()
         self._ask_all(lambda wanted: (dask_worker.save, (self._place.name, self._name, wanted, path)))
         with self._lock:
             self._bases = [_Base(folder=path)]
 
     def load(self, folder: Path) -> None:
         """Build all blocks from the remnants in a folder."""
+        self._waiting.taken()
         with self._lock:
             self._bases = [_Base(folder=str(folder.resolve()))]
             self._n_changes = 0
@@ -232,24 +240,29 @@ class DaskHome:
 
     # Calls, and what is done when blocks are missing.
 
-    def _everywhere(self, kind: Kind, method: str, arguments: tuple[Any, ...]) -> dict[Any, Any]:
-        """Results by node of the tree, or by partition."""
-        call = (kind, method, arguments)
+    def _catch_up(self) -> None:
+        """Make the calls that wait."""
+        calls = self._waiting.taken()
+        if calls:
+            self._everywhere(calls)
+
+    def _everywhere(self, calls: list[Call]) -> dict[Any, Any]:
+        """Make calls in one visit of every block; results of the last by node of the tree, or by partition."""
+        method = calls[-1][1]
         n_partitions = self._place.n_partitions
         self._place.rebalance()
         longest = self._seconds.get(method, math.inf)
         start = time.monotonic()
         found: dict[Any, Any] = self._ask_all(
-            lambda wanted: (dask_worker.run_calls, (self._place.name, self._name, wanted, n_partitions, call)),
+            lambda wanted: (dask_worker.run_calls, (self._place.name, self._name, wanted, n_partitions, calls)),
             max(PATIENCE_FACTOR * longest, LEAST_PATIENCE),
         )
         self._seconds[method] = max(self._seconds.get(method, 0.0), time.monotonic() - start)
-        if method not in self._recipe.reads:
-            with self._lock:
-                self._n_changes += 1
-                kept = (kind, method, copy.deepcopy(arguments))
-                for base in self._bases:
-                    base.log.append(kept)
+        changes = [copy.deepcopy(call) for call in calls if call[1] not in self._recipe.reads]
+        with self._lock:
+            self._n_changes += len(changes)
+            for base in self._bases:
+                base.log.extend(changes)
         return found
 
     def _ask_all(

@@ -7,31 +7,24 @@ from typing import Any
 from distributed import get_worker
 from threadpoolctl import threadpool_limits
 
-from softpolytope.parallel.keeper import (
-    Keeper,
-    Kind,
-    Raw,
-    Recipe,
-    Remnants,
-    read_remnants,
-    remnants_file,
-    write_remnants,
-)
+from softpolytope.parallel.keeper import Call, Keeper, Raw, Recipe
 from softpolytope.parallel.memory import allowance
+from softpolytope.parallel.remnants import Remnants, read_remnants, remnants_file, write_remnants
 from softpolytope.parallel.sources import Source
 from softpolytope.parallel.sums import Node, merged
 
 # Share of a worker's own limit that rows and blocks may take; above 0.6 Dask begins to spill, above 0.8 to pause.
 SHARE_OF_LIMIT = 0.55
 
-Call = tuple[Kind, str, tuple[Any, ...]]
 Wanted = tuple[int, int, int]  # a partition, the token of its building, and how often its blocks were changed since
 
 _KEEPERS: dict[str, Keeper] = {}
 _LOCK = threading.Lock()
 
 
-def keeper_of(place: str, source: Source | None, max_memory: int | None, largest_bytes: int) -> Keeper:
+def keeper_of(
+    place: str, source: Source | None, max_memory: int | None, largest_bytes: int, expected_bytes: int
+) -> Keeper:
     """The keeper of a place in this process."""
     with _LOCK:
         if place not in _KEEPERS:
@@ -42,25 +35,26 @@ def keeper_of(place: str, source: Source | None, max_memory: int | None, largest
             allowed = None
             if max_memory is not None:
                 allowed = allowance(max_memory, largest_bytes, worker.state.nthreads)
-            _KEEPERS[place] = Keeper(None if source is None else source.load, allowed)
+            _KEEPERS[place] = Keeper(None if source is None else source.load, allowed, expected_bytes)
         return _KEEPERS[place]
 
 
-def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, call: Call) -> Any:
-    """Call a method of the blocks of some partitions.
+def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, calls: list[Call]) -> Any:
+    """Make calls in one visit of the blocks of some partitions.
 
-    Returns sums over nodes of the tree (or results by partition), and the partitions whose blocks are not here.
+    Returns sums over nodes of the tree (or results by partition) of the last call, and the partitions whose blocks are
+    not here.
     """
     keeper = _KEEPERS.get(place)
     found: dict[Any, Any] = {}
     missing: list[int] = []
-    kind, method, arguments = call
+    kind = calls[-1][0]
     with threadpool_limits(1, user_api="blas"):
         for partition, token, number in wanted:
             if keeper is None or not keeper.has(home, partition, token, number):
                 missing.append(partition)
                 continue
-            result = keeper.run(home, partition, kind, method, arguments)
+            result = keeper.run(home, partition, calls)
             if kind == "total":
                 found[0, partition] = result
                 nodes: dict[Node, Any] = merged(found, n_partitions)
@@ -79,12 +73,12 @@ def can_make(place: str, partitions: list[int], recipe: Recipe) -> list[int]:
 
 
 def build(
-    place: tuple[str, Source | None, int | None, int],
+    place: tuple[str, Source | None, int | None, int, int],
     home: str,
     recipe: Recipe,
     partitions: list[Wanted],
     raws: list[Raw] | None,
-    copy: dict[int, Remnants | None] | str | None,
+    copy: dict[int, Remnants] | str | None,
     log: list[Call],
 ) -> None:
     """Make the blocks of partitions anew: from their rows and a copy (or the folder it is in), then call after call."""
@@ -97,12 +91,13 @@ def build(
             )
             if remnants is not None:
                 keeper.restore(home, number, remnants)
-            for _, method, arguments in log:
-                keeper.run(home, number, "each", method, arguments)
+            if log:
+                # The results have been used; the last one is not wanted again.
+                keeper.run(home, number, [("each", method, arguments) for _, method, arguments in log])
             stay.number = n_changes
 
 
-def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants | None]:
+def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants]:
     """Remnants of the blocks of some partitions, as far as they are here."""
     keeper = _KEEPERS.get(place)
     if keeper is None:
@@ -114,7 +109,7 @@ def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants | 
     }
 
 
-def partitions_of(copy: dict[int, Remnants | None]) -> list[int]:
+def partitions_of(copy: dict[int, Remnants]) -> list[int]:
     """Of which partitions a copy is; the copy itself stays with the workers."""
     return list(copy)
 

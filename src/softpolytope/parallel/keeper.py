@@ -2,21 +2,23 @@
 
 import tempfile
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from softpolytope.parallel.memory import Allowance
+from softpolytope.parallel.remnants import Remnants, read_remnants, write_remnants
 from softpolytope.parallel.sums import GROUP_BLOCKS, tree_total
 
 Raw = tuple[Any, Any, Any]  # rows, labels, and weights or None, of a partition as they come from their source
-Remnants = dict[str, NDArray[Any]]
 Kind = Literal["total", "each", "map"]
+Call = tuple[Kind, str, tuple[Any, ...]]  # what is done with the results, a method of blocks, and its arguments
+
+# Of the memory for what stays: rows that can be read again leave the rest to remnants, which must be written out and
+# read back where there is no room for them.
+SHARE_OF_ROWS = 0.85
 
 
 class Recipe(Protocol):
@@ -40,27 +42,47 @@ class Recipe(Protocol):
         """Blocks of rows."""
         ...
 
-    @property
-    def can_rest(self) -> bool:
-        """Whether blocks can forget between calls what they can compute again."""
-        ...
-
     def state_bytes(self, rows: Any) -> int:
         """What the blocks of these rows take besides the rows."""
         ...
 
-    def remnants(self, blocks: list[Any]) -> Remnants | None:
-        """What does not follow from rows and parameters; None if that is nothing."""
+    def rest_bytes(self, rows: Any) -> int:
+        """The same of blocks that have forgotten what they can compute again."""
         ...
 
-    def restore(self, blocks: list[Any], remnants: Remnants) -> None:
-        """Go on from remnants."""
+    def remnant(self, block: Any, number: int) -> Remnants:
+        """What the block of this number knows that does not follow from rows and parameters; its own arrays."""
         ...
+
+    def restore(self, block: Any, number: int, remnants: Remnants) -> None:
+        """Let the block of this number go on from the remnants of all."""
+        ...
+
+
+class StatelessRecipe:
+    """For blocks that no call changes."""
+
+    __slots__ = ()
+
+    def rest_bytes(self, rows: Any) -> int:
+        """There is nothing to forget."""
+        return self.state_bytes(rows)
+
+    def state_bytes(self, rows: Any) -> int:
+        """What the blocks of these rows take besides the rows."""
+        raise NotImplementedError
+
+    def remnant(self, block: Any, number: int) -> Remnants:  # noqa: ARG002
+        """There is nothing to keep."""
+        return {}
+
+    def restore(self, block: Any, number: int, remnants: Remnants) -> None:
+        """There is nothing to restore."""
 
 
 @dataclass(slots=True)
 class Stay:
-    """The blocks that a home has of a partition: in memory, or as remnants."""
+    """The blocks that a home has of a partition: in memory, at rest there, or as remnants (None of new blocks)."""
 
     recipe: Recipe
     token: int  # which building of them this is
@@ -74,9 +96,12 @@ class Stay:
 class Keeper:
     """Partitions of rows, and stays; threads may run different partitions, or calls that only read, at once."""
 
-    def __init__(self, load: Callable[[int], Raw] | None, allowed: Allowance | None) -> None:
+    def __init__(self, load: Callable[[int], Raw] | None, allowed: Allowance | None, expected_bytes: int = 0) -> None:
         self._load = load  # None if rows come with `take` and cannot be had again
         self._allowed = allowed
+        # Of all rows that will come: they have precedence over the state of blocks, which takes more and saves less.
+        self._expected = expected_bytes
+        self._rows_used = 0
         self._rows: dict[int, tuple[Hashable, Any]] = {}
         self._stays: dict[tuple[str, int], Stay] = {}
         self._used = 0
@@ -104,46 +129,50 @@ class Keeper:
         if raw is not None:
             self._keep(partition, None, raw)
         rows = self._prepared(partition, recipe)
-        size = recipe.state_bytes(rows)
         self._leave(home, partition)
-        has_room = self._has_room(size)
-        is_kept = partition in self._rows and (has_room or recipe.can_rest)
-        stay = Stay(recipe, token, 0, None, rests=not (has_room and is_kept), size=0, remnants=None)
-        if is_kept:
-            stay.blocks = recipe.blocks(rows, partition)
-            self._count(stay, size if has_room else 0)
+        stay = Stay(recipe, token, 0, None, rests=True, size=0, remnants=None)
+        for size, rests in ((recipe.state_bytes(rows), False), (recipe.rest_bytes(rows), True)):
+            if partition in self._rows and self._has_room_besides_rows(size):
+                stay.blocks, stay.rests = recipe.blocks(rows, partition), rests
+                self._count(stay, size)
+                break
         self._stays[home, partition] = stay
         return stay
 
-    def run(self, home: str, partition: int, kind: Kind, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Call a method of every block."""
+    def run(self, home: str, partition: int, calls: Sequence[Call]) -> Any:
+        """Make calls in one visit of every block; what the last one returns."""
         stay = self._stays[home, partition]
-        blocks = self._awake(stay, partition)
-        is_read = method in stay.recipe.reads
-        if kind == "total":
-            groups = [blocks[start : start + GROUP_BLOCKS] for start in range(0, len(blocks), GROUP_BLOCKS)]
-            result = tree_total([_added(group, method, arguments, rests=stay.rests) for group in groups])
+        n_changes = sum(method not in stay.recipe.reads for _, method, _ in calls)
+        if stay.blocks is not None:
+            result = _results((_called(block, calls, rests=stay.rests) for block in stay.blocks), calls[-1][0])
         else:
-            results = [_called(block, method, arguments, rests=stay.rests) for block in blocks]
-            result = results if kind == "map" else None
-        if not is_read:
-            stay.number += 1
-            if stay.blocks is None:
-                self._store(stay, home, partition, blocks)
+            visits, remnants = self._visits(stay, partition, calls, is_changed=n_changes > 0)
+            result = _results(visits, calls[-1][0])
+            if n_changes:
+                self._store(stay, home, partition, remnants)
+        stay.number += n_changes
         return result
 
-    def remnants(self, home: str, partition: int) -> Remnants | None:
+    def remnants(self, home: str, partition: int) -> Remnants:
         """What the blocks of a home know that does not follow from rows and parameters."""
         stay = self._stays[home, partition]
-        return stay.recipe.remnants(self._awake(stay, partition))
+        if stay.blocks is None and stay.remnants is not None:
+            return _read(stay.remnants)
+        blocks = stay.blocks or stay.recipe.blocks(self._prepared(partition, stay.recipe), partition)
+        found: Remnants = {}
+        for number, block in enumerate(blocks):
+            # The blocks may go on, and change what is theirs.
+            found.update({name: part.copy() for name, part in stay.recipe.remnant(block, number).items()})
+        return found
 
     def restore(self, home: str, partition: int, remnants: Remnants) -> None:
         """Let the blocks of a home go on from remnants."""
         stay = self._stays[home, partition]
-        blocks = self._awake(stay, partition)
-        stay.recipe.restore(blocks, remnants)
         if stay.blocks is None:
-            self._store(stay, home, partition, blocks)
+            self._store(stay, home, partition, remnants)
+            return
+        for number, block in enumerate(stay.blocks):
+            stay.recipe.restore(block, number, remnants)
 
     def leave(self, home: str) -> None:
         """Forget the blocks of a home."""
@@ -170,8 +199,12 @@ class Keeper:
             self._used += size - stay.size
             stay.size = size
 
-    def _has_room(self, size: int) -> bool:
-        return self._allowed is None or self._used + size <= self._allowed.for_rows
+    def _has_room(self, size: int, share: float = 1.0) -> bool:
+        return self._allowed is None or self._used + size <= share * self._allowed.for_rows
+
+    def _has_room_besides_rows(self, size: int) -> bool:
+        """Whether there is room when all rows will have come."""
+        return self._has_room(size + max(0, self._expected - self._rows_used))
 
     def _prepared(self, partition: int, recipe: Recipe) -> Any:
         """Rows as a recipe wants them, kept if there is room."""
@@ -191,29 +224,44 @@ class Keeper:
         with self._lock:
             before = self._rows.pop(partition, None)
             if before is not None:
-                self._used -= _size(before[1])
-            if self._load is None or self._has_room(_size(rows)):
+                self._use_for_rows(-_size(before[1]))
+            if self._load is None or self._has_room(_size(rows), SHARE_OF_ROWS):
                 self._rows[partition] = key, rows
-                self._used += _size(rows)
+                self._use_for_rows(_size(rows))
 
-    def _awake(self, stay: Stay, partition: int) -> list[Any]:
-        """The blocks of a stay, made anew if they are not in memory."""
-        if stay.blocks is not None:
-            return stay.blocks
-        blocks = stay.recipe.blocks(self._prepared(partition, stay.recipe), partition)
-        remnants = stay.remnants
-        if isinstance(remnants, Path):
-            remnants = read_remnants(remnants)
-        if remnants is not None:
-            stay.recipe.restore(blocks, remnants)
-        return blocks
+    def _use_for_rows(self, size: int) -> None:
+        self._used += size
+        self._rows_used += size
 
-    def _store(self, stay: Stay, home: str, partition: int, blocks: list[Any]) -> None:
+    def _visits(
+        self, stay: Stay, partition: int, calls: Sequence[Call], *, is_changed: bool
+    ) -> tuple[Iterator[Any], Remnants]:
+        """Results of calls, block after block, each made for its visit only; what they leave is there at the end."""
+        recipe = stay.recipe
+        before = None if stay.remnants is None else _read(stay.remnants)
+        remnants: Remnants = {}
+        blocks = recipe.blocks(self._prepared(partition, recipe), partition)
+
+        def visits() -> Iterator[Any]:
+            # From the end of a list, so that no block is kept when it has been visited.
+            blocks.reverse()
+            for number in range(len(blocks)):
+                block = blocks.pop()
+                if before is not None:
+                    recipe.restore(block, number, before)
+                yield _called(block, calls, rests=True)
+                if is_changed:
+                    remnants.update(recipe.remnant(block, number))
+
+        return visits(), remnants
+
+    def _store(self, stay: Stay, home: str, partition: int, remnants: Remnants) -> None:
         """Keep what is left of blocks, in memory or, if that is full, in a file."""
-        remnants = stay.recipe.remnants(blocks)
-        size = sum(part.nbytes for part in remnants.values()) if remnants is not None else 0
+        size = sum(part.nbytes for part in remnants.values())
         self._count(stay, 0)
-        if remnants is None or self._has_room(size):
+        if isinstance(stay.remnants, Path):
+            stay.remnants.unlink(missing_ok=True)
+        if self._has_room(size):
             self._count(stay, size)
             stay.remnants = remnants
             return
@@ -224,38 +272,34 @@ class Keeper:
         write_remnants(stay.remnants, remnants)
 
 
-def remnants_file(folder: Path, partition: int) -> Path:
-    """Where the remnants of a partition are put."""
-    return folder / f"partition{partition}.npz"
+def _read(remnants: Remnants | Path) -> Remnants:
+    return read_remnants(remnants) if isinstance(remnants, Path) else remnants
 
 
-def write_remnants(path: Path, remnants: Remnants | None) -> None:
-    """Put remnants into a file, which has no code inside; it is there as a whole or not at all."""
-    temporary = path.with_suffix(".part")
-    with temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **(remnants or {}))
-    temporary.replace(path)
+def _results(visits: Iterable[Any], kind: Kind) -> Any:
+    """What is made of the results of blocks that are visited one after the other."""
+    if kind == "map":
+        return list(visits)
+    if kind == "each":
+        deque(visits, maxlen=0)
+        return None
+    sums: list[Any] = []
+    for number, result in enumerate(visits):
+        if number % GROUP_BLOCKS == 0:
+            sums.append(result)
+        else:
+            sums[-1] = sums[-1] + result
+    return tree_total(sums)
 
 
-def read_remnants(path: Path) -> Remnants:
-    """The remnants in a file."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _called(block: Any, method: str, arguments: tuple[Any, ...], *, rests: bool) -> Any:
-    result = getattr(block, method)(*arguments)
+def _called(block: Any, calls: Sequence[Call], *, rests: bool) -> Any:
+    """Make calls, one after the other; what the last one returns."""
+    result = None
+    for _, method, arguments in calls:
+        result = getattr(block, method)(*arguments)
     if rests and hasattr(block, "rest"):  # blocks without state have nothing to forget
         block.rest()
     return result
-
-
-def _added(blocks: list[Any], method: str, arguments: tuple[Any, ...], *, rests: bool) -> Any:
-    """Sum over a group of blocks, one after the other."""
-    total = _called(blocks[0], method, arguments, rests=rests)
-    for block in blocks[1:]:
-        total = total + _called(block, method, arguments, rests=rests)
-    return total
 
 
 def _size(rows: Any) -> int:

@@ -11,9 +11,8 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 # Copies of a partition's rows that exist at once while it is read, checked and standardised; measured by
 # benchmarks/scale.py memory.
 COPIES_IN_FLIGHT = 4
-# Of the memory that is free: for what stays between calls. Half is for partitions at work, the rest for their latent
-# state and for what the allocator does not give back; with 0.5 the paper's scan went to 1.12 times its limit.
-SHARE_THAT_STAYS = 0.35
+# Of the memory that is free: for sums and one block's state at a time, and for what the allocator does not give back.
+SHARE_TO_SPARE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def bytes_of(value: Any) -> int:
 
 
 def allowance(max_memory: int, partition_bytes: int, n_threads: int) -> Allowance:
-    """Share the memory that this process does not yet use: half for partitions at work, a third for what stays."""
+    """Share the memory that this process does not yet use; partitions at work may have half of it, not more."""
     used = resident_bytes()
     free = max_memory - used
     per_partition = COPIES_IN_FLIGHT * partition_bytes
@@ -54,7 +53,7 @@ def allowance(max_memory: int, partition_bytes: int, n_threads: int) -> Allowanc
             f"partition of rows takes {per_partition / 1e6:.0f} MB while it is worked on; half of what is left is for "
             "that. Allow more memory, or cut the rows into smaller partitions (chunks, or row groups)."
         )
-    return Allowance(max_memory, n_in_flight, int(SHARE_THAT_STAYS * free))
+    return Allowance(max_memory, n_in_flight, int((1.0 - SHARE_TO_SPARE) * free) - n_in_flight * per_partition)
 
 
 def resident_bytes() -> int:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 from softpolytope.parallel.homes import Home
-from softpolytope.parallel.keeper import Keeper, Kind, Recipe, read_remnants, remnants_file, write_remnants
+from softpolytope.parallel.keeper import Call, Keeper, Recipe
 from softpolytope.parallel.memory import allowance
+from softpolytope.parallel.remnants import read_remnants, remnants_file, write_remnants
 from softpolytope.parallel.sources import Source
 from softpolytope.parallel.sums import Node, merged
+from softpolytope.parallel.waiting import WaitingCalls
 
 
 @runtime_checkable
@@ -68,7 +70,7 @@ class LocalPlace:
     def __init__(self, source: Source, max_memory: int | None, n_threads: int) -> None:
         self.n_partitions = source.n_partitions
         allowed = None if max_memory is None else allowance(max_memory, source.largest_bytes, n_threads)
-        self.keeper = Keeper(source.load, allowed)
+        self.keeper = Keeper(source.load, allowed, source.largest_bytes * source.n_partitions)
         self.pool = ThreadPoolExecutor(n_threads if allowed is None else allowed.n_in_flight)
         self._numbers = itertools.count()
 
@@ -93,20 +95,21 @@ class LocalHome:
 
     def __init__(self, place: LocalPlace, recipe: Recipe, name: str) -> None:
         self._place, self._recipe, self._name = place, recipe, name
+        self._waiting = WaitingCalls()
 
     def map(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of every block; results in block order."""
-        return [result for results in self._run("map", method, arguments) for result in results]
+        calls = self._waiting.and_then("map", method, arguments)
+        return [result for results in self._run(calls) for result in results]
 
     def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing."""
-        for _ in self._run("each", method, arguments):
-            pass
+        """Call a method of every block that returns nothing, before anything else is asked of them."""
+        self._waiting.add(method, arguments)
 
     def total(self, method: str, *arguments: Any) -> Any:
         """Call a method of every block; the sum of the results."""
         nodes: dict[Node, Any] = {}
-        for partition, result in enumerate(self._run("total", method, arguments)):
+        for partition, result in enumerate(self._run(self._waiting.and_then("total", method, arguments))):
             nodes[0, partition] = result
             nodes = merged(nodes, self._place.n_partitions)
         (total,) = nodes.values()
@@ -120,12 +123,14 @@ class LocalHome:
 
     def save(self, folder: Path) -> None:
         """Write the remnants of every partition into a folder."""
+        self._catch_up()
         folder.mkdir(parents=True, exist_ok=True)
         for partition in range(self._place.n_partitions):
             write_remnants(remnants_file(folder, partition), self._place.keeper.remnants(self._name, partition))
 
     def load(self, folder: Path) -> None:
         """Go on from the remnants in a folder."""
+        self._catch_up()
         for partition in range(self._place.n_partitions):
             self._place.keeper.restore(self._name, partition, read_remnants(remnants_file(folder, partition)))
 
@@ -133,12 +138,19 @@ class LocalHome:
         """Give up the blocks."""
         self._place.keeper.leave(self._name)
 
-    def _run(self, kind: Kind, method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+    def _catch_up(self) -> None:
+        """Make the calls that wait."""
+        calls = self._waiting.taken()
+        if calls:
+            for _ in self._run(calls):
+                pass
+
+    def _run(self, calls: list[Call]) -> Iterator[Any]:
         keeper = self._place.keeper
 
         def work(partition: int) -> Any:
             if not keeper.has_any(self._name, partition):
                 keeper.take(self._name, partition, self._recipe, 0)
-            return keeper.run(self._name, partition, kind, method, arguments)
+            return keeper.run(self._name, partition, calls)
 
         return self._place.pool.map(work, range(self._place.n_partitions))
