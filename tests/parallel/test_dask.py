@@ -193,6 +193,35 @@ def test_frozen_worker_is_given_up(client, expected, monkeypatch):
     assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
 
 
+def test_worker_frozen_before_the_fit_is_given_up(cluster, client, expected):
+    """A worker that stands still from the beginning costs some seconds too; so does one that has nothing imported."""
+    X, y = arrays()
+    scaled(cluster, client, 1)
+    (old,) = pids(client)
+    scaled(cluster, client, 2)
+    (victim,) = set(pids(client)) - {old}
+    os.kill(victim, signal.SIGSTOP)
+    start = time.monotonic()
+    try:
+        assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+    finally:
+        os.kill(victim, signal.SIGCONT)
+    assert 9.0 < time.monotonic() - start < 30.0
+
+
+def test_worker_without_the_package_is_told(client, monkeypatch):
+    """The error says what to install where."""
+    X, y = arrays()
+    submit = dask_cluster.Cluster.submit
+
+    def without(self, slot, function, *arguments):
+        return submit(self, slot, function, *("import no_such_package" if function is exec else a for a in arguments))
+
+    monkeypatch.setattr(dask_cluster.Cluster, "submit", without)
+    with pytest.raises(ImportError, match="Install it on all workers"):
+        model("map").fit(X, y, client=client)
+
+
 def test_silent_worker_is_given_up(client, expected, monkeypatch):
     """A worker that lives but does not answer in many times the usual time is not waited for."""
     X, y = arrays()

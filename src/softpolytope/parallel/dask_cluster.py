@@ -16,17 +16,17 @@ from softpolytope.parallel.homes import HomeLostError
 BETWEEN_LOOKS = 1.0
 # A worker whose process has sent no sign of life for so long is taken for frozen; a busy one sends them all the same.
 FROZEN_AFTER = 10.0
-# A worker that has not answered yet is importing what its first task needs, and sends no sign of life until it has.
-FROZEN_AFTER_AT_FIRST = 90.0
 # A worker that is alive and does not answer is given up after so many times what the call has taken before, but not
 # sooner than so many seconds; it gets no work for a while.
-PATIENCE_FACTOR, LEAST_PATIENCE = 20.0, 60.0
+PATIENCE_FACTOR, LEAST_PATIENCE = 20.0, 25.0
 SHUNNED_FOR = 600.0
 # An answer that takes longer while some worker is frozen may wait for what is on that worker, which is then removed.
 STUCK_AFTER = 15.0
 # How long the scheduler may be out of reach, and how long there may be no worker at all.
 SCHEDULER_PATIENCE = 12.0
 WORKER_PATIENCE = 18.0
+# How long a worker may take to import the package.
+IMPORT_PATIENCE = 120.0
 # Threads that wait for answers; those whose answer was given up may linger.
 MOST_WAITING = 64
 
@@ -74,11 +74,12 @@ class Cluster:
     def __init__(self, client: Client) -> None:
         check_client(client)
         self.client = client
+        self.is_lost = False  # whether the scheduler was out of reach for too long
         self.errors: list[str] = []  # why answers did not come, the last ones
         self._signs: dict[str, tuple[float, float]] = {}
         self._shunned: dict[str, float] = {}  # until when
         self._frozen: set[str] = set()
-        self._proven: set[str] = set()  # workers that have answered
+        self._introduced: set[str] = set()  # workers that have the package imported
         self._threads = ThreadPoolExecutor(MOST_WAITING)
 
     def close(self) -> None:
@@ -90,11 +91,11 @@ class Cluster:
         deadline = time.monotonic() + WORKER_PATIENCE
         while True:
             seen = self._seen()
-            self._frozen = {address for address, (_, age, _) in seen.items() if age >= self._limit(address)}
+            self._frozen = {address for address, (_, age, _) in seen.items() if age >= FROZEN_AFTER}
             found = {
                 address: threads
-                for address, (threads, age, status) in seen.items()
-                if age < self._limit(address) and status in ("running", "paused")
+                for address, (threads, _, status) in seen.items()
+                if address not in self._frozen and status in ("running", "paused")
             }
             if found:
                 now = time.monotonic()
@@ -105,6 +106,26 @@ class Cluster:
                     f"{seen or 'none'} (threads, seconds since the last sign of life, status)."
                 )
             time.sleep(0.2)
+
+    def introduced(self) -> dict[str, int]:
+        """Threads of all workers that are well and have the package imported.
+
+        A worker would import it to read its first task, in the thread that sends signs of life, and seem frozen. So a
+        task that needs no import comes first, and imports it in a thread of its own.
+        """
+        usable = self.usable()
+        new = [Slot(address, 0) for address in usable if address not in self._introduced]
+        asked = [(slot, self.submit(slot, exec, "import softpolytope.parallel.dask_worker")) for slot in new]
+        try:
+            answers = self.gathered(asked, IMPORT_PATIENCE)
+        except ImportError as error:
+            raise ImportError(
+                f"a worker cannot import softpolytope: {error}. Install it on all workers, in the version that the "
+                'client has: pip install "softpolytope[dask]".'
+            ) from error
+        self._introduced.update(slot.address for slot, answer in zip(new, answers, strict=True) if answer is not LOST)
+        # Of those that are lost now, the next look says so; who is left may be nobody, and is then waited for.
+        return {address: usable[address] for address in usable if address in self._introduced} or self.introduced()
 
     def submit(self, slot: Slot, function: Callable[..., Any], *arguments: Any) -> Future | _Lost:
         """Send a task to a slot's worker, and to no other."""
@@ -135,7 +156,6 @@ class Cluster:
         while True:
             try:
                 values = gathering.result(timeout=BETWEEN_LOOKS)
-                self._proven.update(futures[at][0].address for at in waiting)
                 return dict(zip(waiting, values, strict=True))
             except Exception as error:  # Dask raises the tasks' own errors and its own alike
                 if gathering.done():
@@ -211,10 +231,6 @@ class Cluster:
         except Exception as error:  # the look at the workers that follows says what is wrong
             self._note(error)
 
-    def _limit(self, address: str) -> float:
-        """Seconds without a sign of life after which a worker is taken for frozen."""
-        return FROZEN_AFTER if address in self._proven else FROZEN_AFTER_AT_FIRST
-
     def check_connection(self) -> None:
         """Wait a while for a lost scheduler to come back, then raise."""
         deadline = time.monotonic() + SCHEDULER_PATIENCE
@@ -224,6 +240,7 @@ class Cluster:
             time.sleep(0.1)
 
     def _lost_scheduler(self) -> HomeLostError:
+        self.is_lost = True
         return HomeLostError("the Dask scheduler is out of reach; the rows on its workers are lost with it.")
 
     def _seen(self) -> dict[str, tuple[int, float, str]]:

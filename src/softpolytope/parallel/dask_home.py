@@ -18,6 +18,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -44,6 +45,8 @@ BETWEEN_REBALANCES = 3.0
 # Dask partitions that a thread is sent at once, to bound what is in memory twice.
 PARTITIONS_AT_ONCE = 2
 SWEEPS_BETWEEN_COPIES = 10
+# Seconds that workers may take to forget everything at the end.
+CLOSING_PATIENCE = 5.0
 # Chains or climbs that wait for workers at once.
 MOST_TASKS = 16
 
@@ -66,7 +69,7 @@ class DaskPlace:
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
         self._looked = time.monotonic()
-        self._deal(_slots_of(self.cluster.usable()))
+        self._deal(_slots_of(self.cluster.introduced()))
 
     def home(self, recipe: Recipe) -> "DaskHome":
         """A home for the blocks that a recipe makes."""
@@ -74,15 +77,22 @@ class DaskPlace:
 
     def close(self) -> None:
         """Forget all rows and blocks."""
-        self.forget(None)
+        if not self.cluster.is_lost:
+            # Who closes the client next would cancel what is not done yet; who is gone has forgotten.
+            with suppress(HomeLostError):
+                self.cluster.gathered(self._forgetting(None), CLOSING_PATIENCE)
         self.cluster.close()
 
-    def forget(self, home: str | None) -> None:
-        """Let all workers forget a home, or this place."""
-        for address in {slot.address for slot in self._slots.values()}:
-            future = self.cluster.submit(Slot(address, 0), dask_worker.leave, self.name, home)
+    def forget(self, home: str) -> None:
+        """Let all workers forget a home."""
+        for _, future in self._forgetting(home):
             if isinstance(future, Future):
                 fire_and_forget(future)
+
+    def _forgetting(self, home: str | None) -> list[tuple[Slot, Any]]:
+        """Tasks that let all workers forget a home, or this place."""
+        slots = [Slot(address, 0) for address in sorted({slot.address for slot in self._slots.values()})]
+        return [(slot, self.cluster.submit(slot, dask_worker.leave, self.name, home)) for slot in slots]
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +111,7 @@ class DaskPlace:
     def give_up(self, slots: set[Slot]) -> None:
         """Deal the partitions of workers that are gone to the others."""
         with self._lock:
-            usable = self.cluster.usable()
+            usable = self.cluster.introduced()
             usable = {
                 address: usable[address] for address in usable if address not in {s.address for s in slots}
             } or usable
@@ -112,7 +122,7 @@ class DaskPlace:
         with self._lock:
             if time.monotonic() - self._looked < BETWEEN_REBALANCES:
                 return
-            usable = _slots_of(self.cluster.usable())
+            usable = _slots_of(self.cluster.introduced())
             if set(usable) - set(self._slots.values()):
                 self._move_to(usable)
             self._looked = time.monotonic()
