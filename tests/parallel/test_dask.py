@@ -22,7 +22,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from softpolytope.parallel import dask_cluster, dask_home  # noqa: E402
+from softpolytope.parallel import dask_cluster, dask_home, dask_place  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -243,15 +243,15 @@ def test_late_worker_gets_partitions(cluster, client, expected, monkeypatch):
     """A worker that joins in the middle of a fit is given its share."""
     scaled(cluster, client, 1)
     X, y = arrays()
-    monkeypatch.setattr(dask_home, "BETWEEN_REBALANCES", 0.1)
+    monkeypatch.setattr(dask_place, "BETWEEN_REBALANCES", 0.1)
     owners = []
-    move_to = dask_home.DaskPlace._move_to
+    move_to = dask_place.DaskPlace._move_to
 
     def noted(self, slots):
         move_to(self, slots)
         owners.append({slot.address: list(self._slots.values()).count(slot) for slot in slots})
 
-    monkeypatch.setattr(dask_home.DaskPlace, "_move_to", noted)
+    monkeypatch.setattr(dask_place.DaskPlace, "_move_to", noted)
     Trouble(monkeypatch, lambda n_calls, _: n_calls == 30, lambda: scaled(cluster, client, 2))
     assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
     assert sorted(owners[0].values()) == [3, 3]

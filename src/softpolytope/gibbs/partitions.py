@@ -6,42 +6,30 @@ from typing import Any
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings, latent_blocks
 from softpolytope.model.data import BLOCK_ROWS
-from softpolytope.model.partition import BLOCKS_OF_A_PARTITION, CodedRows, PartitionedData, Preparation
-from softpolytope.parallel.keeper import Raw
+from softpolytope.model.partition import BLOCKS_OF_A_PARTITION, CodedRecipe, CodedRows, PartitionedData
 from softpolytope.parallel.places import PartitionHome
 from softpolytope.parallel.remnants import Remnants
 
+# Of a row and layer, about.
+POSITIVE_COUNTS = 3
 # What the objects of a block take besides their numbers, about.
 BYTES_OF_A_BLOCK = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class LatentRecipe:
-    """Blocks of a chain, of one class against the rest."""
+class LatentRecipe(CodedRecipe):
+    """Blocks of a chain."""
 
-    preparation: Preparation
-    positive: int
-    is_flipped: bool
     settings: ChainSettings
-
-    @property
-    def rows_key(self) -> bytes:
-        """Names the rows made ready."""
-        return self.preparation.key
 
     @property
     def reads(self) -> frozenset[str]:
         """Methods that change nothing in a block."""
         return LatentBlock.READS
 
-    def rows(self, raw: Raw, partition: int) -> CodedRows:  # noqa: ARG002  # a partition is as good as another
-        """Rows made ready."""
-        return self.preparation.coded(raw)
-
     def blocks(self, rows: CodedRows, partition: int) -> list[LatentBlock]:
         """The blocks, whose numbers say which partition they are of."""
-        data = rows.against_rest(self.positive, is_flipped=self.is_flipped)
-        return latent_blocks(data, self.settings, partition * BLOCKS_OF_A_PARTITION)
+        return latent_blocks(self.data(rows), self.settings, partition * BLOCKS_OF_A_PARTITION)
 
     def state_bytes(self, rows: CodedRows) -> int:
         """Activations besides what blocks at rest have."""
@@ -58,6 +46,14 @@ class LatentRecipe:
         of_blocks = -(-n_rows // BLOCK_ROWS) * (8 * n_coefficients + BYTES_OF_A_BLOCK)
         return of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
 
+    def remnant_bytes(self, rows: CodedRows) -> int:
+        """Copies and offsets; in the paper's scan counts, of which some for a row are positive, and latent rates."""
+        settings = self.settings
+        of_row = 16
+        if settings.moves.scan == "paper" or settings.moves.polya_gamma:
+            of_row += (12 * POSITIVE_COUNTS + 8 * settings.max_experts) * settings.n_layers
+        return of_row * len(rows.codes)
+
     def remnant(self, block: LatentBlock, number: int) -> Remnants:
         """Parts of a block are named by its number; coefficients, the same in all, are those of the first."""
         found: Remnants = {"coefficients": block.coefficients} if number == 0 else {}
@@ -65,9 +61,9 @@ class LatentRecipe:
         return found
 
     def restore(self, block: LatentBlock, number: int, remnants: Remnants) -> None:
-        """Go on from remnants."""
+        """Go on from remnants, and take what is the block's own out of them."""
         names = ("shape", "places", "counts", "copies", "offset", "rates", "weights")
-        parts: dict[str, Any] = {name: remnants.get(f"{number}.{name}") for name in names}
+        parts: dict[str, Any] = {name: remnants.pop(f"{number}.{name}", None) for name in names}
         block.restore(remnants["coefficients"], parts)
 
 

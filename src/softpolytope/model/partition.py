@@ -84,6 +84,28 @@ class Preparation:
 
 
 @dataclass(frozen=True, slots=True)
+class CodedRecipe:
+    """What blocks of one class against the rest have in common, whatever they are for."""
+
+    preparation: Preparation
+    positive: int
+    is_flipped: bool
+
+    @property
+    def rows_key(self) -> bytes:
+        """Names the rows made ready."""
+        return self.preparation.key
+
+    def rows(self, raw: tuple[Any, Any, Any], partition: int) -> CodedRows:  # noqa: ARG002  # all are treated alike
+        """Rows made ready."""
+        return self.preparation.coded(raw)
+
+    def data(self, rows: CodedRows) -> TrainingData:
+        """Rows under this labelling."""
+        return rows.against_rest(self.positive, is_flipped=self.is_flipped)
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionedData:
     """One class against the rest, of rows that live in partitions at some place."""
 
@@ -109,7 +131,3 @@ class PartitionedData:
     def flipped(self) -> Self:
         """The same rows under the other labelling."""
         return replace(self, is_flipped=not self.is_flipped)
-
-    def training_data(self, rows: CodedRows) -> TrainingData:
-        """The rows of a partition under this labelling."""
-        return rows.against_rest(self.positive, is_flipped=self.is_flipped)

@@ -12,11 +12,11 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
-from softpolytope.model.partition import CodedRows, PartitionedData, Preparation
+from softpolytope.model.partition import CodedRecipe, CodedRows, PartitionedData
 from softpolytope.optimise.modes import column_units, unit_of
 from softpolytope.optimise.workers import Workers
 from softpolytope.parallel.homes import Home
-from softpolytope.parallel.keeper import Raw, StatelessRecipe
+from softpolytope.parallel.keeper import StatelessRecipe
 
 MOST_ROWS_FOR_SCALE = 20_000
 # A sample by chance has a few rows more or less than asked for; so many standard deviations more are drawn.
@@ -187,33 +187,21 @@ class SampledBlock(RowBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class RowRecipe(StatelessRecipe):
-    """Blocks for climbs, of one class against the rest; of a sample of the rows, if its share is below one."""
+class RowRecipe(CodedRecipe, StatelessRecipe):
+    """Blocks for climbs; of a sample of the rows, if its share is below one."""
 
-    preparation: Preparation
-    positive: int
-    is_flipped: bool
     streams: Streams
     step: int
     share: float
-
-    @property
-    def rows_key(self) -> bytes:
-        """Names the rows made ready."""
-        return self.preparation.key
 
     @property
     def reads(self) -> frozenset[str]:
         """Methods that change nothing in a block."""
         return SampledBlock.READS
 
-    def rows(self, raw: Raw, partition: int) -> CodedRows:  # noqa: ARG002  # a partition is as good as another
-        """Rows made ready."""
-        return self.preparation.coded(raw)
-
     def blocks(self, rows: CodedRows, partition: int) -> list[SampledBlock]:
         """The blocks of a partition."""
-        data = rows.against_rest(self.positive, is_flipped=self.is_flipped)
+        data = self.data(rows)
         rng = self.streams.generator(labelling=0, chain=0, sweep=0, step=self.step, block=partition)
         numbers = rng.random(data.n_rows)
         if np.isfinite(self.share):

@@ -1,8 +1,7 @@
 """Blocks on the workers of a Dask cluster.
 
-Partitions are dealt to the threads of the workers, neighbours together, so that a worker returns few nodes of the tree
-of sums. A call is one task for every thread: parameters out, sums back. Tasks are tied to their worker, which keeps
-blocks between calls (`dask_worker.py`); blocks are not Dask's to move, since it could not build them anew.
+A call is one task for every thread: parameters out, sums back. Tasks are tied to their worker, which keeps blocks
+between calls (`dask_worker.py`); blocks are not Dask's to move, since it could not build them anew.
 
 What a block knows follows from its rows, a copy, and the calls since that copy. The client has these calls: parameters,
 which are small. So blocks that are gone, with a worker that died, froze or was never told, are built elsewhere from
@@ -11,153 +10,35 @@ a token: answers of a worker that was given up, and of blocks that missed a call
 """
 
 import copy
-import itertools
 import math
 import threading
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from distributed import Future, fire_and_forget
+from distributed import Future
 
 from softpolytope.parallel import dask_worker
-from softpolytope.parallel.dask_cluster import LEAST_PATIENCE, LOST, PATIENCE_FACTOR, Cluster, Slot, default_client
+from softpolytope.parallel.dask_cluster import LEAST_PATIENCE, LOST, PATIENCE_FACTOR, Slot
 from softpolytope.parallel.homes import HomeLostError
 from softpolytope.parallel.keeper import Call, Recipe
-from softpolytope.parallel.sources import Source
 from softpolytope.parallel.sums import merged
 from softpolytope.parallel.waiting import WaitingCalls
 
-__all__ = ["DaskHome", "DaskPlace", "default_client"]
+if TYPE_CHECKING:
+    from softpolytope.parallel.dask_place import DaskPlace
 
 # Times that a call is made again for partitions whose blocks were lost during it.
 MOST_ATTEMPTS = 12
 # Seconds that the first loading of rows may take, for a thread's share of the partitions or two Dask partitions.
 FIRST_BUILD_PATIENCE = 3600.0
-# Seconds between two looks for workers that have joined.
-BETWEEN_REBALANCES = 3.0
 # Dask partitions that a thread is sent at once, to bound what is in memory twice.
 PARTITIONS_AT_ONCE = 2
 SWEEPS_BETWEEN_COPIES = 10
-# Seconds that workers may take to forget everything at the end.
-CLOSING_PATIENCE = 5.0
-# Chains or climbs that wait for workers at once.
-MOST_TASKS = 16
-
-
-class DaskPlace:
-    """Partitions on the workers of a cluster."""
-
-    n_tasks = MOST_TASKS
-
-    def __init__(self, source: Source, client: Any, max_memory: int | None) -> None:
-        self.cluster = Cluster(client)
-        self.source = source
-        self.n_partitions = source.n_partitions
-        self.name = uuid.uuid4().hex
-        # Rows of Dask collections come as results of tasks; those in files are read by the workers.
-        expected = source.largest_bytes * source.n_partitions // max(1, len(self.cluster.usable()))
-        self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes, expected)
-        self.tokens = itertools.count(1)
-        self._numbers = itertools.count()
-        self._lock = threading.RLock()
-        self._slots: dict[int, Slot] = {}
-        self._looked = time.monotonic()
-        self._deal(_slots_of(self.cluster.introduced()))
-
-    def home(self, recipe: Recipe) -> "DaskHome":
-        """A home for the blocks that a recipe makes."""
-        return DaskHome(self, recipe, str(next(self._numbers)))
-
-    def close(self) -> None:
-        """Forget all rows and blocks."""
-        if not self.cluster.is_lost:
-            # Who closes the client next would cancel what is not done yet; who is gone has forgotten.
-            with suppress(HomeLostError):
-                self.cluster.gathered(self._forgetting(None), CLOSING_PATIENCE)
-        self.cluster.close()
-
-    def forget(self, home: str) -> None:
-        """Let all workers forget a home."""
-        for _, future in self._forgetting(home):
-            if isinstance(future, Future):
-                fire_and_forget(future)
-
-    def _forgetting(self, home: str | None) -> list[tuple[Slot, Any]]:
-        """Tasks that let all workers forget a home, or this place."""
-        slots = [Slot(address, 0) for address in sorted({slot.address for slot in self._slots.values()})]
-        return [(slot, self.cluster.submit(slot, dask_worker.leave, self.name, home)) for slot in slots]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def by_slot(self, partitions: list[int]) -> dict[Slot, list[int]]:
-        """Partitions by the thread that has them."""
-        with self._lock:
-            found: defaultdict[Slot, list[int]] = defaultdict(list)
-            for partition in sorted(partitions):
-                found[self._slots[partition]].append(partition)
-            return dict(found)
-
-    def give_up(self, slots: set[Slot]) -> None:
-        """Deal the partitions of workers that are gone to the others."""
-        with self._lock:
-            usable = self.cluster.introduced()
-            usable = {
-                address: usable[address] for address in usable if address not in {s.address for s in slots}
-            } or usable
-            self._move_to(_slots_of(usable))
-
-    def rebalance(self) -> None:
-        """Every few seconds, give partitions to workers that have joined."""
-        with self._lock:
-            if time.monotonic() - self._looked < BETWEEN_REBALANCES:
-                return
-            usable = _slots_of(self.cluster.introduced())
-            if set(usable) - set(self._slots.values()):
-                self._move_to(usable)
-            self._looked = time.monotonic()
-
-    def _deal(self, slots: list[Slot]) -> None:
-        """Deal neighbouring partitions to each thread, whole branches of the tree of sums where possible."""
-        n_parts, n_slots = self.n_partitions, len(slots)
-        # Branches of 2^height partitions, at least eight for every thread if there are so many partitions.
-        height = max(0, int(math.log2(max(1, n_parts / (8 * n_slots)))))
-        n_branches = -(-n_parts // 2**height)
-        for partition in range(n_parts):
-            self._slots[partition] = slots[(partition >> height) * n_slots // n_branches]
-
-    def _move_to(self, slots: list[Slot]) -> None:
-        """Even out the numbers of partitions, moving as few as possible; `slots` are all that may have any."""
-        owned: dict[Slot, list[int]] = {slot: [] for slot in slots}
-        homeless: list[int] = []
-        for partition, slot in sorted(self._slots.items()):
-            owned.get(slot, homeless).append(partition)
-        most = -(-self.n_partitions // len(slots))
-        for parts in owned.values():
-            homeless.extend(parts[most:])
-            del parts[most:]
-        for partition in sorted(homeless):
-            slot = min(owned, key=lambda item: len(owned[item]))
-            owned[slot].append(partition)
-        least = self.n_partitions // len(slots)
-        for own in owned.values():
-            while len(own) < least:
-                own.append(max(owned.values(), key=len).pop())
-        self._slots = {partition: slot for slot, parts in owned.items() for partition in parts}
-
-
-def _slots_of(usable: dict[str, int]) -> list[Slot]:
-    return [Slot(address, thread) for address in sorted(usable) for thread in range(usable[address])]
 
 
 @dataclass
@@ -172,7 +53,7 @@ class _Base:
 class DaskHome:
     """Blocks of the partitions on a cluster."""
 
-    def __init__(self, place: DaskPlace, recipe: Recipe, name: str) -> None:
+    def __init__(self, place: "DaskPlace", recipe: Recipe, name: str) -> None:
         self._place, self._recipe, self._name = place, recipe, name
         self._tokens = dict.fromkeys(range(place.n_partitions), 0)
         self._n_changes = 0

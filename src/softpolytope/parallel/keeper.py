@@ -50,12 +50,16 @@ class Recipe(Protocol):
         """The same of blocks that have forgotten what they can compute again."""
         ...
 
+    def remnant_bytes(self, rows: Any) -> int:
+        """What is left of the blocks of these rows when they are not in memory, at most and about."""
+        ...
+
     def remnant(self, block: Any, number: int) -> Remnants:
         """What the block of this number knows that does not follow from rows and parameters; its own arrays."""
         ...
 
     def restore(self, block: Any, number: int, remnants: Remnants) -> None:
-        """Let the block of this number go on from the remnants of all."""
+        """Let the block of this number go on from its part of the remnants, which is taken out of them."""
         ...
 
 
@@ -71,6 +75,10 @@ class StatelessRecipe:
     def state_bytes(self, rows: Any) -> int:
         """What the blocks of these rows take besides the rows."""
         raise NotImplementedError
+
+    def remnant_bytes(self, rows: Any) -> int:  # noqa: ARG002
+        """There is nothing to keep."""
+        return 0
 
     def remnant(self, block: Any, number: int) -> Remnants:  # noqa: ARG002
         """There is nothing to keep."""
@@ -102,6 +110,7 @@ class Keeper:
         # Of all rows that will come: they have precedence over the state of blocks, which takes more and saves less.
         self._expected = expected_bytes
         self._rows_used = 0
+        self._at_work = 0  # the largest remnants of a partition, which are in memory while it is visited
         self._rows: dict[int, tuple[Hashable, Any]] = {}
         self._stays: dict[tuple[str, int], Stay] = {}
         self._used = 0
@@ -136,6 +145,8 @@ class Keeper:
                 stay.blocks, stay.rests = recipe.blocks(rows, partition), rests
                 self._count(stay, size)
                 break
+        else:
+            self._make_room(recipe.remnant_bytes(rows))
         self._stays[home, partition] = stay
         return stay
 
@@ -171,8 +182,9 @@ class Keeper:
         if stay.blocks is None:
             self._store(stay, home, partition, remnants)
             return
+        left = dict(remnants)
         for number, block in enumerate(stay.blocks):
-            stay.recipe.restore(block, number, remnants)
+            stay.recipe.restore(block, number, left)
 
     def leave(self, home: str) -> None:
         """Forget the blocks of a home."""
@@ -200,7 +212,21 @@ class Keeper:
             stay.size = size
 
     def _has_room(self, size: int, share: float = 1.0) -> bool:
-        return self._allowed is None or self._used + size <= share * self._allowed.for_rows
+        if self._allowed is None:
+            return True
+        room = self._allowed.for_rows - self._allowed.n_in_flight * self._at_work
+        return self._used + size <= share * room
+
+    def _make_room(self, size: int) -> None:
+        """Forget rows, if they can be had again, until remnants of this size can be worked with."""
+        with self._lock:
+            self._at_work = max(self._at_work, size)
+            if self._load is None:
+                return
+            for partition in list(self._rows):
+                if self._has_room(0):
+                    return
+                self._use_for_rows(-_size(self._rows.pop(partition)[1]))
 
     def _has_room_besides_rows(self, size: int) -> bool:
         """Whether there is room when all rows will have come."""
@@ -273,7 +299,8 @@ class Keeper:
 
 
 def _read(remnants: Remnants | Path) -> Remnants:
-    return read_remnants(remnants) if isinstance(remnants, Path) else remnants
+    """A dictionary to take things out of."""
+    return read_remnants(remnants) if isinstance(remnants, Path) else dict(remnants)
 
 
 def _results(visits: Iterable[Any], kind: Kind) -> Any:

@@ -55,10 +55,10 @@ class Place(Protocol):
 def place_of(source: Source, client: Any, max_memory: int | None, n_threads: int) -> Place:
     """Workers of a Dask cluster if there is a client, otherwise this process."""
     if client is None and source.is_dask and max_memory is None:
-        client = import_module("softpolytope.parallel.dask_home").default_client()
+        client = import_module("softpolytope.parallel.dask_cluster").default_client()
     if client is None:
         return LocalPlace(source, max_memory, n_threads)
-    place: Place = import_module("softpolytope.parallel.dask_home").DaskPlace(source, client, max_memory)
+    place: Place = import_module("softpolytope.parallel.dask_place").DaskPlace(source, client, max_memory)
     return place
 
 

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 Remnants = dict[str, NDArray[Any]]
 
+# Bytes of an array that is put into a file together with others.
+MOST_JOINED = 2**16
+_LARGE = "large."
+
 
 def remnants_file(folder: Path, partition: int) -> Path:
     """Where the remnants of a partition are put."""
@@ -19,27 +23,39 @@ def remnants_file(folder: Path, partition: int) -> Path:
 
 def write_remnants(path: Path, remnants: Remnants) -> None:
     """Put remnants into a file, which has no code inside; it is there as a whole or not at all."""
-    # Many blocks have many small arrays, each of which would be a file in the archive: those of a type are one.
-    by_type: defaultdict[str, list[NDArray[Any]]] = defaultdict(list)
-    for part in remnants.values():
-        by_type[part.dtype.str].append(part.reshape(-1))
-    index = json.dumps([(name, part.dtype.str, part.shape) for name, part in remnants.items()])
-    joined = {kind: np.concatenate(parts) for kind, parts in by_type.items()}
+    # Each array would be a file in the archive. Small ones, of which there are many, are joined; large ones would be in
+    # memory twice.
+    index = []
+    small: defaultdict[str, list[NDArray[Any]]] = defaultdict(list)
+    large: Remnants = {}
+    for name, part in remnants.items():
+        is_large = part.nbytes > MOST_JOINED
+        index.append((name, part.dtype.str, part.shape, is_large))
+        if is_large:
+            large[_LARGE + name] = part
+        else:
+            small[part.dtype.str].append(part.reshape(-1))
+    joined = {kind: np.concatenate(parts) for kind, parts in small.items()}
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, index=np.frombuffer(index.encode(), dtype=np.uint8), **joined)
+        np.savez(
+            file, allow_pickle=False, index=np.frombuffer(json.dumps(index).encode(), dtype=np.uint8), **joined, **large
+        )
     temporary.replace(path)
 
 
 def read_remnants(path: Path) -> Remnants:
     """The remnants in a file."""
+    found: Remnants = {}
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         index = json.loads(archive["index"].tobytes())
-        joined = {name: archive[name] for name in archive.files if name != "index"}
-    found: Remnants = {}
-    starts = dict.fromkeys(joined, 0)
-    for name, kind, shape in index:
-        stop = starts[kind] + math.prod(shape)
-        found[name] = joined[kind][starts[kind] : stop].reshape(shape)
-        starts[kind] = stop
+        joined = {name: archive[name] for name in archive.files if name != "index" and not name.startswith(_LARGE)}
+        starts = dict.fromkeys(joined, 0)
+        for name, kind, shape, is_large in index:
+            if is_large:
+                found[name] = archive[_LARGE + name]
+                continue
+            stop = starts[kind] + math.prod(shape)
+            found[name] = joined[kind][starts[kind] : stop].reshape(shape)
+            starts[kind] = stop
     return found
