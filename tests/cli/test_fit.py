@@ -131,7 +131,6 @@ def test_a_seed_gives_the_same_file(table):
         ((5, 2, "a lot"), [], r"'income' holds both numbers ('27.81' at "),
         ((5, 6, ""), [], "line 7, column 'buys' has no value"),
         (None, ["--classifier", "softplus", "--layers", "2"], "--classifier softplus has no --max-experts"),
-        (None, ["--checkpoint", "x", "--drop", "id,when"], "checkpoint is for chains"),
         (None, ["-o", "."], "is a folder"),
         (None, ["-o", "no/such/folder/m"], "there is no folder no/such/folder"),
         (None, ["-o", "/dev/null"], "is no regular file"),

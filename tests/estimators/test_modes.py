@@ -214,8 +214,8 @@ def test_bad_batches_are_named(moons):
         model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="n_restarts must be a whole number >= 1; got 0"):
         clone(model).set_params(n_restarts=0).fit(X, y)
-    with pytest.raises(ValueError, match="checkpoint is for chains"):
-        clone(model).set_params(checkpoint="folder").fit(X, y)
+    with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
+        clone(model).set_params(checkpoint="folder", random_state=None).fit(X, y)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -16,7 +16,6 @@ from scipy import sparse
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs.checkpoint import CheckpointError, CheckpointPlan
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
@@ -26,6 +25,7 @@ from softpolytope.gibbs.trace import Schedule
 from softpolytope.inspection.diagnostics import diagnose, in_words
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
+from softpolytope.parallel.checkpoint import CheckpointError, CheckpointPlan
 from softpolytope.parallel.homes import SerialHome
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)

@@ -13,7 +13,8 @@ from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.optimise import run as search
 from softpolytope.optimise.folds import dealt_folds
-from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, find_modes
+from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
+from softpolytope.parallel.checkpoint import CheckpointError, CheckpointPlan
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=3)
 
@@ -40,7 +41,7 @@ def test_threads_order_and_storage_change_nothing():
     order = np.random.default_rng(1).permutation(len(labels))
     shuffled = TrainingData.from_arrays(design[order], labels[order])
     for n_threads in (1, 2, 16):
-        assert_same(find_modes(shuffled, SETTINGS, 0, (0, 1), n_threads), expected)
+        assert_same(find_modes(shuffled, SETTINGS, 0, (0, 1), SearchOptions(n_threads)), expected)
     thin = TrainingData.from_arrays(sparse.csr_array(design), labels)
     assert_same(find_modes(thin, SETTINGS, 0, (0, 1)), expected)
     other = find_modes(shuffled, SETTINGS, 1, (0, 1))
@@ -52,7 +53,9 @@ def test_blocks_on_threads_change_nothing():
     design, labels = ring(300)
     data = TrainingData.from_arrays(design, labels, block_rows=32)
     settings = ModeSettings(4, 1, DEFAULT_PRIOR, n_restarts=1)
-    assert_same(find_modes(data, settings, 0, (0,), 1), find_modes(data, settings, 0, (0,), 4))
+    assert_same(
+        find_modes(data, settings, 0, (0,), SearchOptions(1)), find_modes(data, settings, 0, (0,), SearchOptions(4))
+    )
 
 
 def test_weights_are_repeats():
@@ -102,12 +105,12 @@ def test_samples_that_grow_end_with_all_rows(monkeypatch):
     """A search that begins with a tenth of the rows fits all of them nearly as well as one that has them at once."""
     design, labels = ring(1200)
     data = TrainingData.from_arrays(design, labels)
-    whole = find_modes(data, SETTINGS, 0, (0, 1), 2)
+    whole = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2))
     monkeypatch.setattr(search, "MOST_ROWS_FOR_SCALE", 120)
     seen = []
-    grown = find_modes(data, SETTINGS, 0, (0, 1), 2, callback=lambda progress: seen.append(progress.n_in_all))
+    grown = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, lambda progress: seen.append(progress.n_in_all)))
     assert set(seen) == {len(search.SCALES) + 2}
-    assert_same(grown, find_modes(data, SETTINGS, 0, (0, 1), 1))
+    assert_same(grown, find_modes(data, SETTINGS, 0, (0, 1)))
     best = [max(found.log_likelihood for found in result.modes[0]) for result in (whole, grown)]
     null = len(labels) * np.log(0.5)
     assert best[1] > 0.9 * best[0] + 0.1 * null
@@ -138,12 +141,12 @@ def test_progress_and_early_stop():
     design, labels = ring()
     data = TrainingData.from_arrays(design, labels)
     told = []
-    find_modes(data, SETTINGS, 0, (0, 1), callback=told.append)
+    find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(callback=told.append))
     assert {(item.labelling, item.chain) for item in told} == {(side, n) for side in (0, 1) for n in range(3)}
     assert max(item.n_done for item in told) == told[0].n_in_all == len(search.SCALES) + 1
     assert all(1 <= item.n_active <= 6 and item.unit == "climbs" for item in told)
     for n_told in (1, 8):
-        result = find_modes(data, SETTINGS, 0, (0, 1), callback=stop_after(n_told))
+        result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(callback=stop_after(n_told)))
         assert not result.is_complete
         assert [len(modes) for modes in result.modes] == [3, 3]
         assert np.isfinite([found.log_likelihood for found in result.modes[0]]).all()
@@ -158,7 +161,7 @@ def test_interrupt_ends_the_climbs():
         if progress.n_done == 1 and progress.labelling == progress.chain == 0:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    result = find_modes(data, SETTINGS, 0, (0, 1), 2, callback=interrupt)
+    result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, interrupt))
     assert not result.is_complete
     assert np.isfinite(result.modes[1][0].log_likelihood)
 
@@ -190,11 +193,11 @@ def test_growth_ends_when_it_helps_no_more(monkeypatch):
     labels = rng.random(6000) < 1.0 / (1.0 + np.exp(-design[:, 1]))
     monkeypatch.setattr(search, "MOST_ROWS_FOR_SCALE", 300)
     told = []
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), callback=told.append)
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), SearchOptions(callback=told.append))
     assert max(item.n_done for item in told) < told[0].n_in_all
     monkeypatch.setattr(search, "SMALLEST_GAIN", -np.inf)
     told.clear()
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), callback=told.append)
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), SearchOptions(callback=told.append))
     assert max(item.n_done for item in told) == told[0].n_in_all
 
 
@@ -207,7 +210,7 @@ def test_bootstrap_spreads_the_modes(rng):
     slopes = {}
     for bootstrap in (False, True):
         settings = ModeSettings(1, 1, Prior(precision_rate=100.0), 60, fit_weights=False, bootstrap=bootstrap)
-        modes = find_modes(data, settings, 0, (0,), 2).modes[0]
+        modes = find_modes(data, settings, 0, (0,), SearchOptions(2)).modes[0]
         slopes[bootstrap] = np.array([found.mode.coefficients[0, 0, 1] for found in modes])
     chances = 1.0 / (1.0 + np.exp(-design @ [0.3, 1.0]))
     information = (design * (chances * (1.0 - chances))[:, None]).T @ design
@@ -225,6 +228,29 @@ def test_bootstrap_knows_repeats_from_nothing_else():
     weighted = TrainingData.from_arrays(design, labels, copies.astype(float))
     repeated = TrainingData.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
     expected = find_modes(weighted, settings, 0, (0, 1))
-    assert_same(find_modes(repeated, settings, 0, (0, 1), 2), expected)
+    assert_same(find_modes(repeated, settings, 0, (0, 1), SearchOptions(2)), expected)
     plain = find_modes(weighted, ModeSettings(4, 1, DEFAULT_PRIOR, 2), 0, (0, 1))
     assert plain.modes[0][0].log_likelihood != expected.modes[0][0].log_likelihood
+
+
+def test_climbs_that_are_done_are_not_made_again(tmp_path, monkeypatch):
+    """A search that was stopped goes on behind the climbs it has made, to the same modes; others cannot use them."""
+    data = TrainingData.from_arrays(*ring())
+    expected = find_modes(data, SETTINGS, 0, (0, 1))
+    climbs = []
+    climb = search.Landscape.climbed
+    monkeypatch.setattr(search.Landscape, "climbed", lambda *given: climbs.append(0) or climb(*given))
+    plan = CheckpointPlan(tmp_path)
+    stopped = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(1, stop_after(8), plan, "one"))
+    assert not stopped.is_complete
+    n_kept = len(list((tmp_path / "one").glob("climb*.npz")))
+    assert 8 <= n_kept <= len(climbs)
+    climbs.clear()
+    told = []
+    assert_same(find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, told.append, plan, "one")), expected)
+    assert len(climbs) == len(told) - n_kept > 0
+    climbs.clear()
+    assert_same(find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(1, None, plan, "one")), expected)
+    assert not climbs
+    with pytest.raises(CheckpointError, match="other data, settings or seed"):
+        find_modes(data, SETTINGS, 1, (0, 1), SearchOptions(1, None, plan, "one"))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from partitioned import CHUNK, FITS, model, rows, sha
 
-from softpolytope.gibbs.checkpoint import CheckpointPlan
+from softpolytope.parallel.checkpoint import CheckpointPlan
 from softpolytope.parallel.homes import HomeLostError
 from softpolytope.parallel.tasks import Reporting
 
@@ -341,13 +341,17 @@ if __name__ == "__main__":
 """
 
 
-def test_lost_scheduler_ends_the_fit_with_a_checkpoint(tmp_path, expected, monkeypatch):
-    """Within thirty seconds an error says where the chains are; they go on elsewhere to the same draws."""
+@pytest.mark.parametrize(("kind", "changes"), [("map", {"n_restarts": 3}), ("collapsed", {})])
+def test_lost_scheduler_ends_the_fit_with_a_checkpoint(kind, changes, tmp_path, monkeypatch):
+    """Within thirty seconds an error says where chains or climbs are; they go on elsewhere to the same end."""
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)  # noqa: S603
     X, y = arrays()
-    killed = []
+    folder, killed = tmp_path / "saved", []
+
+    def is_time(n_calls, _):
+        return n_calls == 80 if kind == "collapsed" else not killed and any(folder.rglob("climb*.npz"))
 
     def kill():
         process.kill()
@@ -355,16 +359,17 @@ def test_lost_scheduler_ends_the_fit_with_a_checkpoint(tmp_path, expected, monke
 
     try:
         client = distributed.Client(process.stdout.readline().strip(), set_as_default=False)
-        Trouble(monkeypatch, lambda n_calls, _: n_calls == 80, kill)
-        with pytest.raises(HomeLostError, match=f"saved in {tmp_path}/chains.*goes on from there"):
-            model("collapsed", checkpoint=tmp_path / "chains").fit(X, y, client=client)
+        Trouble(monkeypatch, is_time, kill)
+        with pytest.raises(HomeLostError, match=f"saved in {folder}: .*goes on from there"):
+            model(kind, checkpoint=folder, **changes).fit(X, y, client=client)
         assert time.monotonic() - killed[0] < 30.0
         client.close(timeout=1)
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
-    with np.load(next((tmp_path / "chains").rglob("*.npz"))) as saved:
-        assert 0 < len(saved["trace.log_likelihood"]) < 10
-    resumed = model("collapsed", checkpoint=tmp_path / "chains").fit(X, y, max_memory="8GB")
-    assert sha(resumed) == expected["collapsed"]
+    if kind == "collapsed":
+        with np.load(next(folder.rglob("*.npz"))) as saved:
+            assert 0 < len(saved["trace.log_likelihood"]) < 10
+    resumed = model(kind, checkpoint=folder, **changes).fit(X, y, max_memory="8GB")
+    assert sha(resumed) == sha(model(kind, **changes).fit(X, y, max_memory="8GB"))

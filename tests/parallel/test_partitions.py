@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
-from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.optimise import rows as rows_module
 from softpolytope.optimise import run as search
 from softpolytope.parallel import keeper, places, sources
+from softpolytope.parallel.checkpoint import CheckpointPlan
 from softpolytope.parallel.memory import Allowance, allowance, bytes_of
 from softpolytope.parallel.tasks import Reporting
 

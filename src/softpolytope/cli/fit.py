@@ -73,7 +73,7 @@ def _add_model_options(group: Any) -> None:
     group.add_argument("--layers", type=whole(1), metavar="N", help="of sum-stack and stack")
     group.add_argument("--sweeps", type=whole(2), metavar="N", help="of each chain, with --inference gibbs")
     group.add_argument(
-        "--checkpoint", type=Path, metavar="DIR", help="keep chains there: the same command again goes on from them"
+        "--checkpoint", type=Path, metavar="DIR", help="keep what is done there: the same command again goes on from it"
     )
     group.add_argument("--seed", type=whole(0), default=0, help="another seed, other held-out rows and another fit (0)")
     group.add_argument("--jobs", type=whole(-1), default=-1, help="threads (all cores); they do not change the model")
@@ -208,8 +208,6 @@ def _classifier(options: argparse.Namespace, stage: str) -> Any:
     if unknown:
         option = {"max_experts": "--max-experts", "n_layers": "--layers"}[min(unknown)]
         raise CommandError(f"--classifier {options.classifier} has no {option}. Leave it out.")
-    if options.checkpoint is not None and options.inference != "gibbs":
-        raise CommandError("--checkpoint is for chains. Add --inference gibbs, or leave it out.")
     return classifier.set_params(**given)
 
 

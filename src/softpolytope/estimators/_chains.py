@@ -10,14 +10,13 @@ from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._units import Units
 from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.gibbs.run import ChainArrays, Resumed, RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState, state_at
 from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, find_modes
+from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
 
 # An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
 # activation.
@@ -64,9 +63,6 @@ def _run(
 ) -> RunResult:
     """Run all chains of both labelings."""
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
-    checkpoint = settings.checkpoint
-    if checkpoint is not None:
-        checkpoint = CheckpointPlan(checkpoint.folder / task.folder, checkpoint.every_sweeps, checkpoint.every_seconds)
     start: GibbsState | list[GibbsState] | Resumed | None = None
     if states is not None:
         start = Resumed(states)
@@ -80,7 +76,7 @@ def _run(
         SeedSequence(task.seed),
         settings.n_chains,
         (0, 1) if settings.symmetric else (0,),
-        RunOptions(how.n_threads, how.callback, checkpoint, how.keeps_states, task.folder),
+        RunOptions(how.n_threads, how.callback, settings.checkpoint, how.keeps_states, task.folder),
         start,
     )
 
@@ -99,7 +95,7 @@ def _starts_at_modes(
         ModeSettings(settings.max_experts, settings.n_layers, prior, settings.n_chains),
         SeedSequence(task.seed),
         (0, 1) if settings.symmetric else (0,),
-        how.n_threads,
+        SearchOptions(how.n_threads, None, settings.checkpoint, f"{task.folder}/starts"),
     )
     rng = np.random.default_rng(SeedSequence(task.seed))
     return [

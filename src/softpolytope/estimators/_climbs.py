@@ -10,7 +10,7 @@ from softpolytope.estimators._units import Units
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, find_modes
+from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, SearchOptions, find_modes
 
 
 def maximise(
@@ -34,8 +34,7 @@ def maximise(
         ),
         SeedSequence(task.seed),
         (0, 1) if settings.symmetric else (0,),
-        how.n_threads,
-        how.callback,
+        SearchOptions(how.n_threads, how.callback, settings.checkpoint, task.folder),
         start,
     )
     return posterior_of(result, units, settings), result, result.is_complete

@@ -42,8 +42,8 @@ inference : {"auto", "gibbs", "map"}
         Whether `fit` goes on from the last fit: "map" climbs on from its modes, with these rows; "gibbs" goes on with
         its chains, to a larger `n_sweeps`.
     checkpoint : str or Path, optional
-        "gibbs": a folder where chains are written as they go, and from which an interrupted fit of the same data
-        resumes.
+        A folder where chains are written as they go, and climbs to modes as they are done; an interrupted fit of the
+        same data resumes from there.
     verbose : int
         Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
 

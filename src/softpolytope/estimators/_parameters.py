@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 
 from softpolytope._typing import FloatArray
-from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.model.collapsed import Design
@@ -20,6 +19,7 @@ from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Estimate
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.run import DEFAULT_PRIOR
+from softpolytope.parallel.checkpoint import CheckpointPlan
 
 Inference = Literal["auto", "gibbs", "map"]
 ScanChoice = Literal["auto", "paper", "collapsed"]
@@ -70,10 +70,6 @@ def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> S
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
     inference = auto if estimator.inference == "auto" else estimator.inference
-    if estimator.checkpoint is not None and estimator.inference != "gibbs":
-        raise ValueError(
-            f'checkpoint is for chains, and inference={estimator.inference!r} may run none; set inference="gibbs".'
-        )
     if estimator.checkpoint is not None and not isinstance(estimator.random_state, numbers.Integral):
         raise ValueError(
             f"checkpoint needs an integer random_state, because a fit resumes only under its own seed; "

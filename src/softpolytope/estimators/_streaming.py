@@ -17,7 +17,7 @@ from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.modes import Landscape, Mode, pruned
-from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, find_modes
+from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, SearchOptions, find_modes
 from softpolytope.optimise.stream import Follower, follow
 from softpolytope.parallel.homes import SerialHome
 from softpolytope.parallel.tasks import Reporting, run_all
@@ -54,7 +54,9 @@ def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionP
         keeps_idle=True,  # later rows may need experts that the first do not
     )
     labelings = (0, 1) if settings.symmetric else (0,)
-    result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, how.n_threads, how.callback)
+    result = find_modes(
+        units.applied(data), size, SeedSequence(task.seed), labelings, SearchOptions(how.n_threads, how.callback)
+    )
     return stream_of(result, units, columns), posterior_of(result, units, settings)
 
 

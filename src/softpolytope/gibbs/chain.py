@@ -7,7 +7,6 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.checkpoint import Checkpoint
 from softpolytope.gibbs.hamiltonian import StepSize
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.state import GibbsState, initial_state
@@ -15,6 +14,7 @@ from softpolytope.gibbs.sweep import Moves, sweep
 from softpolytope.gibbs.trace import Draw, Schedule, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
+from softpolytope.parallel.checkpoint import Checkpoint
 from softpolytope.parallel.homes import Home, HomeLostError
 from softpolytope.parallel.places import PartitionHome
 

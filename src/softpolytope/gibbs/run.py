@@ -9,18 +9,17 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import SeedSequence
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs.checkpoint import CheckpointPlan
 from softpolytope.gibbs.partitions import partition_home
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.trace import Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
+from softpolytope.parallel.checkpoint import CheckpointPlan
 from softpolytope.parallel.homes import Home, HomeLostError, SerialHome, ThreadHome
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
@@ -145,7 +144,8 @@ class _Runner:
         self._n_sweeps = n_sweeps
         self._reporting = Reporting(options.callback)
         self._plan, self._folder = options.checkpoint, options.folder
-        self._files = [self._plan.for_chain(*job) if self._plan else None for job in jobs]
+        plan = self._plan.within(self._folder) if self._plan is not None else None
+        self._files = [plan.for_chain(*job) if plan is not None else None for job in jobs]
         self._fingerprint = ""
 
     def resume(self, fingerprint: str, *, reads_files: bool) -> None:
@@ -175,10 +175,10 @@ class _Runner:
             written = [file.path for file in self._files if file is not None and file.path.exists()]
             if not written:
                 return "No checkpoint had been written; give a checkpoint folder, or write more often (CheckpointPlan)."
-            return f"The same fit goes on from the last checkpoints in {written[0].parent}."
+            return "The same fit goes on from its last checkpoints."
         if self._plan is None:
             folder = tempfile.mkdtemp(prefix="softpolytope-")
-            plan = CheckpointPlan(Path(folder) / self._folder)
+            plan = CheckpointPlan(Path(folder)).within(self._folder)
             self._files = [plan.for_chain(*job) for job in self._jobs]
         self._write_all()
         where = self._plan.folder if self._plan is not None else folder
@@ -234,11 +234,4 @@ def _fingerprint(
     data: TrainingData | PartitionedData, settings: ChainSettings, streams: Streams, jobs: list[tuple[int, int]]
 ) -> str:
     """A hash of all that decides the draws."""
-    if isinstance(data, PartitionedData):
-        return hashlib.sha256(repr((settings, streams.key, jobs, data.digest, data.positive)).encode()).hexdigest()
-    digest = hashlib.sha256(repr((settings, streams.key, jobs, data.block_rows)).encode())
-    design = data.design
-    parts = (design.data, design.indices, design.indptr) if sparse.issparse(design) else (design,)
-    for part in (*parts, data.labels, data.row_weights):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+    return hashlib.sha256(repr((settings, streams.key, jobs, data.fingerprint)).encode()).hexdigest()

@@ -1,5 +1,6 @@
 """Training data as inference wants them: distinct rows in a canonical order, cut into fixed blocks."""
 
+import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -64,6 +65,16 @@ class TrainingData:
     def n_columns(self) -> int:
         """Number of columns of the design."""
         return int(self.design.shape[1])
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the rows and of how they are cut."""
+        digest = hashlib.sha256(repr(self.block_rows).encode())
+        design: Any = self.design
+        parts = (design.data, design.indices, design.indptr) if sparse.issparse(self.design) else (design,)
+        for part in (*parts, self.column_scale, self.labels, self.row_weights):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     def column_size(self) -> FloatArray:
         """Largest absolute value of each column."""

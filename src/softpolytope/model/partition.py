@@ -124,6 +124,11 @@ class PartitionedData:
         """Number of columns of the design."""
         return len(self.largest)
 
+    @property
+    def fingerprint(self) -> str:
+        """Names the rows, and the class that is told from the rest."""
+        return repr((self.digest, self.positive, self.is_flipped))
+
     def column_size(self) -> FloatArray:
         """Largest absolute value of each column."""
         return self.largest

@@ -15,6 +15,7 @@ rows random weights in its last climb, the same in both labelings: the weighted 
 Raftery 1994), whose spread approximates the posterior's.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -31,12 +32,14 @@ from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.climb import Effort
+from softpolytope.optimise.climb_log import Climbed, ClimbLog
 from softpolytope.optimise.folds import dealt_folds
 from softpolytope.optimise.modes import Landscape, Mode, held_out_rates, pruned
 from softpolytope.optimise.rows import MOST_ROWS_FOR_SCALE, Rows, RowsInMemory, RowsInPartitions
 from softpolytope.optimise.scale import SCALES, Tried, is_settled, log_chances, own_choices
 from softpolytope.optimise.workers import Workers
-from softpolytope.parallel.homes import Home
+from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.parallel.homes import Home, HomeLostError
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
@@ -73,6 +76,16 @@ class ModeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How a search is carried out; none of it changes a mode."""
+
+    n_threads: int = 1
+    callback: Callback | None = None  # called after every climb, one call at a time; True stops
+    checkpoint: CheckpointPlan | None = None
+    folder: str = "."  # where checkpoints are, within what a user gives
+
+
+@dataclass(frozen=True, slots=True)
 class FoundMode:
     """A mode without idle experts, its log likelihood, and the mode with all it had, to climb on from."""
 
@@ -104,15 +117,15 @@ def find_modes(
     settings: ModeSettings,
     seed: int | SeedSequence | None = None,
     labelings: tuple[int, ...] = (0,),
-    n_threads: int = 1,
-    callback: Callback | None = None,
+    options: SearchOptions | None = None,
     start: ModesResult | None = None,
 ) -> ModesResult:
     """Climb from `n_restarts` random starts of each labelling; labelling 0 is that of the data, 1 the opposite.
 
     `start` is the result of an earlier search: its modes climb on, under the precision rate it had.
 
-    Ctrl-C, or a callback that returns True, ends all climbs where they are; what was reached is returned.
+    Ctrl-C, or a callback that returns True, ends all climbs where they are; what was reached is returned. With a
+    checkpoint, climbs that were done before are not made again.
 
     Examples
     --------
@@ -126,16 +139,44 @@ def find_modes(
     >>> [len(found.mode.log_weights) for found in result.modes[0]]
     [2, 2, 2]
     """
-    reporting = Reporting(callback)
+    options = options or SearchOptions()
+    reporting, streams = Reporting(options.callback), Streams(seed)
     with threadpool_limits(1, user_api="blas"), ExitStack() as stack:
         n_tasks = data.place.n_tasks if isinstance(data, PartitionedData) else 1
-        search = _Search(data, settings, Streams(seed), labelings, reporting, Workers(stack, n_threads, n_tasks))
-        if start is not None:
-            search.take_up(start)
-        elif settings.prior.precision_rate == "learned":
-            search.choose_scale()
-        search.climb_with_all()
-        return search.result()
+        workers = Workers(stack, options.n_threads, n_tasks)
+        log = ClimbLog(options.checkpoint, options.folder, _fingerprint(data, settings, streams, labelings, start))
+        try:
+            search = _Search(data, settings, streams, labelings, workers, Climbing(reporting, log))
+            if start is not None:
+                search.take_up(start)
+            elif settings.prior.precision_rate == "learned":
+                search.choose_scale()
+            search.climb_with_all()
+            return search.result()
+        except HomeLostError as error:
+            raise HomeLostError(f"{error} {log.rescued()}") from error
+
+
+def _fingerprint(
+    data: TrainingData | PartitionedData,
+    settings: ModeSettings,
+    streams: Streams,
+    labelings: tuple[int, ...],
+    start: ModesResult | None,
+) -> str:
+    """A hash of all that decides the modes."""
+    digest = hashlib.sha256(repr((settings, streams.key, labelings, data.fingerprint)).encode())
+    for found in (found for modes in (start.modes if start is not None else []) for found in modes):
+        digest.update(found.whole.position().tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Climbing:
+    """Who is told of climbs, and who keeps them."""
+
+    reporting: Reporting
+    log: ClimbLog
 
 
 class _Search:
@@ -147,11 +188,12 @@ class _Search:
         settings: ModeSettings,
         streams: Streams,
         labelings: tuple[int, ...],
-        reporting: Reporting,
         workers: Workers,
+        climbing: Climbing,
     ) -> None:
         self._settings, self._streams = settings, streams
-        self._labelings, self._reporting, self._workers = labelings, reporting, workers
+        self._labelings, self._workers = labelings, workers
+        self._reporting, self._log = climbing.reporting, climbing.log
         self._jobs = [(labelling, restart) for labelling in labelings for restart in range(settings.n_restarts)]
         self._rows: Rows
         if isinstance(data, PartitionedData):
@@ -293,15 +335,22 @@ class _Search:
     def _climb_one(self, index: int, mode: Mode, home: Home, rate: float, effort: Effort) -> Mode:
         if self._reporting.is_stopped():
             return mode
-        mode = self._landscape.climbed(mode, home, rate, effort, self._reporting.is_stopped)
-        without, log_likelihood = pruned(mode, home)
-        self._tell(index, without, log_likelihood)
-        # Idle experts cost as much as others.
-        return mode if self._settings.keeps_idle else without
+        labelling, restart = self._jobs[index]
+        name = f"climb{self._n_done}-labelling{labelling}-restart{restart}"
+        done = self._log.find(name)
+        if done is None:
+            mode = self._landscape.climbed(mode, home, rate, effort, self._reporting.is_stopped)
+            without, log_likelihood = pruned(mode, home)
+            # Idle experts cost as much as others.
+            kept = mode if self._settings.keeps_idle else without
+            done = Climbed(kept, log_likelihood, len(without.log_weights))
+            if not self._reporting.is_stopped():  # or the climb may have ended anywhere
+                self._log.add(name, done)
+        self._tell(index, done.log_likelihood, done.n_experts)
+        return done.mode
 
-    def _tell(self, index: int, mode: Mode, log_likelihood: float) -> None:
+    def _tell(self, index: int, log_likelihood: float, n_experts: int) -> None:
         """Report that a restart has made one more climb."""
-        n_experts = len(mode.log_weights)
         self._reporting.tell(
             Progress(*self._jobs[index], self._n_done + 1, self._n_in_all, "climbs", log_likelihood, n_experts)
         )
@@ -314,7 +363,7 @@ class _Search:
         if self._ends_with_folds() and not self._reporting.is_stopped():  # there was no last climb to tell of
             self._n_done = self._n_in_all - 1
             for index, item in enumerate(found):
-                self._tell(index, item.mode, item.log_likelihood)
+                self._tell(index, item.log_likelihood, len(item.mode.log_weights))
         n = self._settings.n_restarts
         grouped = [found[index * n : (index + 1) * n] for index in range(len(self._labelings))]
         return ModesResult(grouped, self._precision_rates, self._losses, not self._reporting.is_stopped())

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +19,31 @@ class CheckpointError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPlan:
-    """Where, and how often, the chains of a run are written: one file each, after so many sweeps or seconds."""
+    """Where, and how often, the chains of a run are written: one file each, after so many sweeps or seconds.
+
+    Climbs to modes have a file each too, written when they are done.
+    """
 
     folder: Path
     every_sweeps: int | None = None
     every_seconds: float | None = 60.0
 
+    def within(self, folder: str) -> "CheckpointPlan":
+        """The same, in a folder inside this one."""
+        return replace(self, folder=self.folder / folder)
+
     def for_chain(self, labelling: int, chain: int) -> "Checkpoint":
         """The file of a chain."""
+        return self.file(f"labelling{labelling}-chain{chain}")
+
+    def file(self, name: str) -> "Checkpoint":
+        """The file of a name."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return Checkpoint(self.folder / f"labelling{labelling}-chain{chain}.npz", self)
+        return Checkpoint(self.folder / f"{name}.npz", self)
 
 
 class Checkpoint:
-    """The file of one chain."""
+    """The file of one chain, or one climb."""
 
     def __init__(self, path: Path, plan: CheckpointPlan) -> None:
         self.path = path
