@@ -85,7 +85,8 @@ def rates_upwards(patch):
 
     def prepared(self, coefficients):
         prepare(self, coefficients)
-        self._latent_rates[:] = 1.0
+        n_experts, n_layers, _ = coefficients.shape
+        self._latent_rates = np.ones((n_layers, self._rows.n_rows, n_experts))
 
     patch.setattr(block.LatentBlock, "prepare", prepared)
     patch.setattr(block.LatentBlock, "begin", wrong)
