@@ -223,7 +223,9 @@ class Keeper:
             self._at_work = max(self._at_work, size)
             if self._load is None:
                 return
-            for partition in list(self._rows):
+            # Rows that blocks in memory have would stay there.
+            held = {partition for (_, partition), stay in list(self._stays.items()) if stay.blocks is not None}
+            for partition in [partition for partition in self._rows if partition not in held]:
                 if self._has_room(0):
                     return
                 self._use_for_rows(-_size(self._rows.pop(partition)[1]))
@@ -236,7 +238,9 @@ class Keeper:
         """Rows as a recipe wants them, kept if there is room."""
         with self._locks[partition]:
             key, rows = self._rows.get(partition, (None, None))
-            if rows is None or key not in (None, recipe.rows_key):
+            if rows is not None and key == recipe.rows_key:
+                return rows
+            if rows is None or key is not None:
                 if self._load is None:
                     raise KeyError(partition)
                 key, rows = None, self._load(partition)
