@@ -240,6 +240,20 @@ def test_silent_worker_is_given_up(client, expected, monkeypatch):
     busy[0].result(timeout=60)
 
 
+def test_worker_busy_from_the_beginning_is_not_waited_for(client, expected, monkeypatch):
+    """The others begin; if all are busy, an error says so."""
+    X, y = arrays()
+    monkeypatch.setattr(dask_cluster, "IMPORT_PATIENCE", 2.0)
+    monkeypatch.setattr(dask_cluster, "MOST_IMPORTS", 2)
+    addresses = sorted(client.nthreads())
+    busy = [client.submit(time.sleep, 9, workers=[addresses[0]], pure=False, priority=1000)]
+    assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+    busy += [client.submit(time.sleep, 7, workers=[address], pure=False, priority=1000) for address in addresses]
+    with pytest.raises(HomeLostError, match="may be busy with other work"):
+        model("collapsed").fit(X, y, client=client)
+    client.gather(busy)
+
+
 def test_late_worker_gets_partitions(cluster, client, expected, monkeypatch):
     """A worker that joins in the middle of a fit is given its share."""
     scaled(cluster, client, 1)

@@ -25,8 +25,9 @@ STUCK_AFTER = 15.0
 # How long the scheduler may be out of reach, and how long there may be no worker at all.
 SCHEDULER_PATIENCE = 12.0
 WORKER_PATIENCE = 18.0
-# How long a worker may take to import the package.
-IMPORT_PATIENCE = 120.0
+# How long a worker may take to import the package before others begin without it, and how often all may take longer.
+IMPORT_PATIENCE = 25.0
+MOST_IMPORTS = 4
 # Threads that wait for answers; those whose answer was given up may linger.
 MOST_WAITING = 64
 
@@ -113,8 +114,18 @@ class Cluster:
         A worker would import it to read its first task, in the thread that sends signs of life, and seem frozen. So a
         task that needs no import comes first, and imports it in a thread of its own.
         """
-        usable = self.usable()
-        new = [Slot(address, 0) for address in usable if address not in self._introduced]
+        for _ in range(MOST_IMPORTS):
+            usable = self.usable()
+            self._introduce([Slot(address, 0) for address in usable if address not in self._introduced])
+            found = {address: usable[address] for address in usable if address in self._introduced}
+            if found:
+                return found
+        raise HomeLostError(
+            f"no worker of the Dask cluster has imported softpolytope in {MOST_IMPORTS} times {IMPORT_PATIENCE:.0f} "
+            f"seconds; they may be busy with other work. There are {sorted(usable)}."
+        )
+
+    def _introduce(self, new: list[Slot]) -> None:
         asked = [(slot, self.submit(slot, exec, "import softpolytope.parallel.dask_worker")) for slot in new]
         try:
             answers = self.gathered(asked, IMPORT_PATIENCE)
@@ -124,8 +135,6 @@ class Cluster:
                 'client has: pip install "softpolytope[dask]".'
             ) from error
         self._introduced.update(slot.address for slot, answer in zip(new, answers, strict=True) if answer is not LOST)
-        # Of those that are lost now, the next look says so; who is left may be nobody, and is then waited for.
-        return {address: usable[address] for address in usable if address in self._introduced} or self.introduced()
 
     def submit(self, slot: Slot, function: Callable[..., Any], *arguments: Any) -> Future | _Lost:
         """Send a task to a slot's worker, and to no other."""
