@@ -8,7 +8,7 @@ from pathlib import Path
 from reproduction import paper
 from reproduction.cells import Result
 from reproduction.pictures import draw_by_depth
-from reproduction.plan import BY_KEY, LARGE, SMALL
+from reproduction.plan import BY_KEY, LARGE, N_PARTITIONS, SMALL
 from reproduction.softplus import SoftplusProtocol
 from reproduction.summary import EXPERTS_TOLERANCE, Comparison, Moments, Summary
 
@@ -106,8 +106,9 @@ def _row(
 def _compared(comparison: Comparison) -> str:
     distance = comparison.in_deviations
     told = f"{comparison.found} ({comparison.paper:.2f}" + ("" if distance is None else f", {distance:+.1f}") + ")"
-    if comparison.found.n_trials == 1 and comparison.paper_deviation is not None:
-        told += ", 1 trial"
+    n_trials = comparison.found.n_trials
+    if n_trials != N_PARTITIONS and comparison.paper_deviation is not None:
+        told += f", {n_trials} trial" + ("s" if n_trials > 1 else "")
     return told if comparison.agrees else f"**{told}**"
 
 
