@@ -244,11 +244,11 @@ def test_worker_busy_from_the_beginning_is_not_waited_for(client, expected, monk
     """The others begin; if all are busy, an error says so."""
     X, y = arrays()
     monkeypatch.setattr(dask_cluster, "IMPORT_PATIENCE", 2.0)
-    monkeypatch.setattr(dask_cluster, "MOST_IMPORTS", 2)
     addresses = sorted(client.nthreads())
     busy = [client.submit(time.sleep, 9, workers=[addresses[0]], pure=False, priority=1000)]
     assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
-    busy += [client.submit(time.sleep, 7, workers=[address], pure=False, priority=1000) for address in addresses]
+    monkeypatch.setattr(dask_cluster, "MOST_IMPORTS", 1)
+    busy += [client.submit(time.sleep, 12, workers=[address], pure=False, priority=1000) for address in addresses]
     with pytest.raises(HomeLostError, match="may be busy with other work"):
         model("collapsed").fit(X, y, client=client)
     client.gather(busy)
