@@ -254,3 +254,16 @@ def test_climbs_that_are_done_are_not_made_again(tmp_path, monkeypatch):
     assert not climbs
     with pytest.raises(CheckpointError, match="other data, settings or seed"):
         find_modes(data, SETTINGS, 1, (0, 1), SearchOptions(1, None, plan, "one"))
+
+
+def test_climbs_on_from_modes_have_files_of_their_own(tmp_path):
+    """With one checkpoint folder, a search and those that go on from its modes do not take each other's climbs."""
+    data = TrainingData.from_arrays(*ring())
+    options = SearchOptions(1, None, CheckpointPlan(tmp_path))
+    first = find_modes(data, SETTINGS, 0, (0, 1), options)
+    expected = find_modes(data, SETTINGS, 0, (0, 1), start=first)
+    for _ in range(2):
+        assert_same(find_modes(data, SETTINGS, 0, (0, 1), options, first), expected)
+    again = find_modes(data, SETTINGS, 0, (0, 1), start=expected)
+    assert_same(find_modes(data, SETTINGS, 0, (0, 1), options, expected), again)
+    assert len(list(tmp_path.glob("on-from-*"))) == 2

@@ -1,7 +1,9 @@
 """Climbs that are done, so that a search that was stopped goes on behind them."""
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +24,20 @@ class Climbed:
 class ClimbLog:
     """What the climbs of a search reached, by name, in files if there is a plan for them."""
 
-    def __init__(self, plan: CheckpointPlan | None, folder: str, fingerprint: str) -> None:
-        """`folder` is where the files are within what a user gives, `fingerprint` a hash of all that decides them."""
+    def __init__(self, plan: CheckpointPlan | None, folder: str, fingerprint: Callable[[], str]) -> None:
+        """`folder` is where the files are within what a user gives, `fingerprint` a hash of all that decides them.
+
+        The hash is of all rows, and asked for when there is a file to be read or written.
+        """
         self._plan = plan.within(folder) if plan is not None else None
         self._user_folder = plan.folder if plan is not None else None
-        self._folder, self._fingerprint = folder, fingerprint
+        self._folder, self._fingerprint = folder, cache(fingerprint)
         self._done: dict[str, Climbed] = {}
 
     def find(self, name: str) -> Climbed | None:
         """What a climb reached, if it was made before."""
         if name not in self._done and self._plan is not None:
-            arrays = self._plan.file(name).read(self._fingerprint)
+            arrays = self._plan.file(name).read(self._fingerprint())
             if arrays is not None:
                 mode = Mode(arrays["coefficients"], arrays["log_weights"])
                 self._done[name] = Climbed(mode, float(arrays["log_likelihood"]), int(arrays["n_experts"]))
@@ -66,4 +71,4 @@ class ClimbLog:
             "log_likelihood": np.array(climbed.log_likelihood),
             "n_experts": np.array(float(climbed.n_experts)),
         }
-        self._plan.file(name).write(arrays, self._fingerprint, 0)
+        self._plan.file(name).write(arrays, self._fingerprint(), 0)

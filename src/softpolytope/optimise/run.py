@@ -144,7 +144,10 @@ def find_modes(
     with threadpool_limits(1, user_api="blas"), ExitStack() as stack:
         n_tasks = data.place.n_tasks if isinstance(data, PartitionedData) else 1
         workers = Workers(stack, options.n_threads, n_tasks)
-        log = ClimbLog(options.checkpoint, options.folder, _fingerprint(data, settings, streams, labelings, start))
+        # Climbs on from earlier modes are not to be taken for those that led there.
+        folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"
+        fingerprint = partial(_fingerprint, data, settings, streams, labelings)
+        log = ClimbLog(options.checkpoint, folder, fingerprint)
         try:
             search = _Search(data, settings, streams, labelings, workers, Climbing(reporting, log))
             if start is not None:
@@ -158,17 +161,18 @@ def find_modes(
 
 
 def _fingerprint(
-    data: TrainingData | PartitionedData,
-    settings: ModeSettings,
-    streams: Streams,
-    labelings: tuple[int, ...],
-    start: ModesResult | None,
+    data: TrainingData | PartitionedData, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]
 ) -> str:
-    """A hash of all that decides the modes."""
-    digest = hashlib.sha256(repr((settings, streams.key, labelings, data.fingerprint)).encode())
-    for found in (found for modes in (start.modes if start is not None else []) for found in modes):
+    """A hash of all that decides the modes, but those to go on from."""
+    return hashlib.sha256(repr((settings, streams.key, labelings, data.fingerprint)).encode()).hexdigest()
+
+
+def _name(start: ModesResult) -> str:
+    """A short name of modes."""
+    digest = hashlib.sha256(start.precision_rates.tobytes())
+    for found in (found for modes in start.modes for found in modes):
         digest.update(found.whole.position().tobytes())
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
