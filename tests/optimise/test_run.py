@@ -11,9 +11,10 @@ from scipy import sparse
 from softpolytope.datasets import make_circle
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
-from softpolytope.optimise import run as search
+from softpolytope.optimise import search
 from softpolytope.optimise.folds import dealt_folds
-from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
+from softpolytope.optimise.results import ModeSettings
+from softpolytope.optimise.run import DEFAULT_PRIOR, SearchOptions, find_modes
 from softpolytope.parallel.checkpoint import CheckpointError, CheckpointPlan
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=3)

@@ -5,7 +5,8 @@ import pytest
 
 from softpolytope.datasets import make_circle
 from softpolytope.model.data import TrainingData
-from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, find_modes
+from softpolytope.optimise.results import ModeSettings
+from softpolytope.optimise.run import DEFAULT_PRIOR, find_modes
 from softpolytope.optimise.scale import Tried, is_settled, own_choices
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=6)

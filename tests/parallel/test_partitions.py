@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
 from softpolytope.optimise import rows as rows_module
-from softpolytope.optimise import run as search
+from softpolytope.optimise import search
 from softpolytope.parallel import keeper, places, sources
 from softpolytope.parallel.checkpoint import CheckpointPlan
 from softpolytope.parallel.memory import Allowance, allowance, bytes_of

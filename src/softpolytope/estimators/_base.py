@@ -35,7 +35,7 @@ from softpolytope.estimators._uncertainty import UncertaintyMixin
 from softpolytope.inspection.diagnostics import in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
-from softpolytope.optimise.run import most_climbs
+from softpolytope.optimise.search import most_climbs
 from softpolytope.parallel.memory import bytes_of
 from softpolytope.parallel.places import Place, place_of
 from softpolytope.parallel.sources import Source, source_of

@@ -16,7 +16,8 @@ from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.run import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
+from softpolytope.optimise.results import ModeSettings
+from softpolytope.optimise.run import DEFAULT_PRIOR, SearchOptions, find_modes
 
 # An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
 # activation.

@@ -10,7 +10,8 @@ from softpolytope.estimators._units import Units
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, SearchOptions, find_modes
+from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
+from softpolytope.optimise.run import SearchOptions, find_modes
 
 
 def maximise(

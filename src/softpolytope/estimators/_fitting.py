@@ -14,7 +14,7 @@ from softpolytope.estimators._streaming import Stream, begun, continued, stream_
 from softpolytope.estimators._tasks import AnyTask, How, Task
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
-from softpolytope.optimise.run import ModesResult
+from softpolytope.optimise.results import ModesResult
 
 
 @dataclass(frozen=True, slots=True)

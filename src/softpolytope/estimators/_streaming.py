@@ -17,7 +17,8 @@ from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.modes import Landscape, Mode, pruned
-from softpolytope.optimise.run import FoundMode, ModeSettings, ModesResult, SearchOptions, find_modes
+from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
+from softpolytope.optimise.run import SearchOptions, find_modes
 from softpolytope.optimise.stream import Follower, follow
 from softpolytope.parallel.homes import SerialHome
 from softpolytope.parallel.tasks import Reporting, run_all
