@@ -3,8 +3,9 @@
 import numpy as np
 
 from libc.math cimport exp, expm1, log, log1p
+from libc.string cimport memset
 
-from softpolytope.model._vector_math cimport log_softplus_of
+from softpolytope.model._vector_math cimport add_multiple, log_softplus_of, multiply
 
 cdef enum:
     BUFFER = 512
@@ -16,16 +17,10 @@ def predict_dense(const double[:, ::1] design, const double[:, ::1] coefficients
     Every sum runs over the columns in order, whatever experts are asked for together: a chain that computes them in
     other groups after a restart must get the same bits, which a library's matrix product does not promise.
     """
-    cdef Py_ssize_t row, column, expert
-    cdef double value
+    if out.shape[0] == 0 or out.shape[1] == 0:
+        return
     with nogil:
-        for row in range(out.shape[0]):
-            for expert in range(out.shape[1]):
-                out[row, expert] = 0.0
-            for column in range(design.shape[1]):
-                value = design[row, column]
-                for expert in range(out.shape[1]):
-                    out[row, expert] += value * coefficients[column, expert]
+        multiply(out.shape[0], design.shape[1], out.shape[1], &design[0, 0], &coefficients[0, 0], &out[0, 0])
 
 
 def predict_sparse(
@@ -33,15 +28,14 @@ def predict_sparse(
     double[:, ::1] out,
 ):
     """The same for rows in CSR form."""
-    cdef Py_ssize_t row, entry, column, expert
+    cdef Py_ssize_t row, entry
+    if out.shape[0] == 0 or out.shape[1] == 0:
+        return
     with nogil:
+        memset(&out[0, 0], 0, out.shape[0] * out.shape[1] * sizeof(double))
         for row in range(out.shape[0]):
-            for expert in range(out.shape[1]):
-                out[row, expert] = 0.0
             for entry in range(indptr[row], indptr[row + 1]):
-                column = indices[entry]
-                for expert in range(out.shape[1]):
-                    out[row, expert] += data[entry] * coefficients[column, expert]
+                add_multiple(out.shape[1], data[entry], &coefficients[indices[entry], 0], &out[row, 0])
 
 
 def advance(

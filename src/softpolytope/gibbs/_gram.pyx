@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm, dsyrk
 
-from softpolytope.model._vector_math cimport add_multiple
+from softpolytope.model._vector_math cimport add_multiple, add_transposed_product
 
 cdef enum:
     CHUNK = 64
@@ -151,14 +151,12 @@ def unpack(const double[:, ::1] pairs, double[:, :, ::1] out):
 
 def add_linear_dense(const double[:, ::1] design, const double[:, ::1] slopes, double[:, ::1] out):
     """Add sum_i slope_ik x_i to `out` (columns, experts), row after row."""
-    cdef Py_ssize_t row, column, expert
-    cdef double value
+    if design.shape[0] == 0 or slopes.shape[1] == 0:
+        return
     with nogil:
-        for row in range(design.shape[0]):
-            for column in range(design.shape[1]):
-                value = design[row, column]
-                for expert in range(slopes.shape[1]):
-                    out[column, expert] += value * slopes[row, expert]
+        add_transposed_product(
+            design.shape[0], design.shape[1], slopes.shape[1], &design[0, 0], &slopes[0, 0], &out[0, 0]
+        )
 
 
 def add_linear_sparse(
@@ -166,9 +164,10 @@ def add_linear_sparse(
     double[:, ::1] out,
 ):
     """The same for rows in CSR form, with the same bits."""
-    cdef Py_ssize_t row, entry, expert
+    cdef Py_ssize_t row, entry
+    if slopes.shape[1] == 0:
+        return
     with nogil:
         for row in range(slopes.shape[0]):
             for entry in range(indptr[row], indptr[row + 1]):
-                for expert in range(slopes.shape[1]):
-                    out[indices[entry], expert] += data[entry] * slopes[row, expert]
+                add_multiple(slopes.shape[1], data[entry], &slopes[row, 0], &out[indices[entry], 0])

@@ -77,6 +77,89 @@ static void add_multiple(ptrdiff_t n, double a, const double *restrict x, double
     }
 }
 
+/* Neighbouring numbers that one instruction works on. */
+#if defined(__GNUC__)
+typedef double lanes __attribute__((vector_size(32), aligned(8), may_alias));
+enum { LANES = 4 };
+#else
+typedef double lanes;
+enum { LANES = 1 };
+#endif
+
+/* Y (n_rows, n) += A W, with A[i, e] = X[i row_step + e entry_step] and W (n_entries, n).
+ *
+ * Every sum runs over the entries in order, whatever stands beside it, which a library's matrix product does not promise.
+ * Four rows at a time keep four sums going: one alone would wait for each addition to end.
+ */
+static inline void add_product(
+    ptrdiff_t n_rows, ptrdiff_t n_entries, ptrdiff_t n, const double *X, ptrdiff_t row_step, ptrdiff_t entry_step,
+    const double *restrict W, double *restrict Y
+) {
+    ptrdiff_t row = 0;
+    for (; row + 4 <= n_rows; row += 4) {
+        const double *x0 = X + row * row_step, *x1 = x0 + row_step, *x2 = x1 + row_step, *x3 = x2 + row_step;
+        double *y0 = Y + row * n, *y1 = y0 + n, *y2 = y1 + n, *y3 = y2 + n;
+        ptrdiff_t i = 0;
+        for (; i + LANES <= n; i += LANES) {
+            lanes s0 = *(lanes *)(y0 + i), s1 = *(lanes *)(y1 + i), s2 = *(lanes *)(y2 + i), s3 = *(lanes *)(y3 + i);
+            for (ptrdiff_t entry = 0; entry < n_entries; entry++) {
+                const lanes w = *(const lanes *)(W + entry * n + i);
+                s0 += x0[entry * entry_step] * w;
+                s1 += x1[entry * entry_step] * w;
+                s2 += x2[entry * entry_step] * w;
+                s3 += x3[entry * entry_step] * w;
+            }
+            *(lanes *)(y0 + i) = s0;
+            *(lanes *)(y1 + i) = s1;
+            *(lanes *)(y2 + i) = s2;
+            *(lanes *)(y3 + i) = s3;
+        }
+        for (; i < n; i++) {
+            double s0 = y0[i], s1 = y1[i], s2 = y2[i], s3 = y3[i];
+            for (ptrdiff_t entry = 0; entry < n_entries; entry++) {
+                const double w = W[entry * n + i];
+                s0 += x0[entry * entry_step] * w;
+                s1 += x1[entry * entry_step] * w;
+                s2 += x2[entry * entry_step] * w;
+                s3 += x3[entry * entry_step] * w;
+            }
+            y0[i] = s0;
+            y1[i] = s1;
+            y2[i] = s2;
+            y3[i] = s3;
+        }
+    }
+    for (; row < n_rows; row++) {
+        for (ptrdiff_t entry = 0; entry < n_entries; entry++) {
+            const double x = X[row * row_step + entry * entry_step];
+            for (ptrdiff_t i = 0; i < n; i++) {
+                Y[row * n + i] += x * W[entry * n + i];
+            }
+        }
+    }
+}
+
+/* Y = X W, of rows X (n_rows, n_columns). */
+SOFTPOLYTOPE_WIDE
+static void multiply(
+    ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t n, const double *X, const double *W, double *Y
+) {
+    memset(Y, 0, (size_t)(n_rows * n) * sizeof *Y);
+    add_product(n_rows, n_columns, n, X, n_columns, 1, W, Y);
+}
+
+/* Y += X' W, of rows X (n_rows, n_columns). */
+SOFTPOLYTOPE_WIDE
+static void add_transposed_product(
+    ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t n, const double *X, const double *W, double *Y
+) {
+    const ptrdiff_t tall = 64; /* so many rows stay near while they are gone through for every column */
+    for (ptrdiff_t start = 0; start < n_rows; start += tall) {
+        const ptrdiff_t n_taken = n_rows - start < tall ? n_rows - start : tall;
+        add_product(n_columns, n_taken, n, X + start * n_columns, 1, n_columns, W + start * n, Y);
+    }
+}
+
 /* q' = log(1 + q e^predictor) in place of q, and d log q' / d log q in place of the predictor.
  *
  * Where |predictor| > 500 or q' < 1e-290 the results are not to be used; `is_plain`, one entry per number, becomes 0

@@ -4,6 +4,12 @@ cdef extern from "_vector_math.h" nogil:
     double plain_exp(double x)
     double plain_log(double x)
     void add_multiple(Py_ssize_t n, double a, const double* x, double* y)
+    void multiply(
+        Py_ssize_t n_rows, Py_ssize_t n_columns, Py_ssize_t n, const double* X, const double* W, double* Y
+    )
+    void add_transposed_product(
+        Py_ssize_t n_rows, Py_ssize_t n_columns, Py_ssize_t n, const double* X, const double* W, double* Y
+    )
     void activate_with_slopes(Py_ssize_t n, double* predictor, double* activation, double* is_plain)
     void activate(Py_ssize_t n, const double* predictor, double* activation, double* is_plain)
     void log_positive_with_slopes(Py_ssize_t n, const double* rate, double* log_positive, double* slope)

@@ -1,0 +1,84 @@
+"""Products of rows with coefficients and slopes: every sum in its order, to the last bit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from softpolytope.gibbs import _activation, _gram
+
+# Rows, columns and experts around the four rows and four experts that the kernels take together.
+SHAPES = [(1, 1, 1), (3, 2, 5), (4, 3, 4), (7, 5, 3), (65, 6, 8), (130, 23, 20), (64, 4, 1), (9, 60, 13)]
+
+
+def one_by_one(entries, factors, n_experts):
+    """sum_e x_e w_e, one addition after the other."""
+    total = np.zeros(n_experts)
+    for x, factor in zip(entries, factors, strict=True):
+        total = total + x * factor
+    return total
+
+
+def thin(design):
+    """The same rows in CSR form."""
+    rows = sparse.csr_array(design)
+    return rows.data, rows.indices.astype(np.intc), rows.indptr.astype(np.intc)
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_experts"), SHAPES)
+def test_predictors_add_columns_in_order(n_rows, n_columns, n_experts, rng):
+    """x'beta has the bits of a plain loop over the columns, dense or sparse, whatever experts are asked for."""
+    design = rng.normal(size=(n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.7)
+    coefficients = 10.0 ** rng.uniform(-8, 8, (n_columns, n_experts))
+    expected = np.array([one_by_one(row, coefficients, n_experts) for row in design])
+    dense, scattered, alone = (
+        np.full((n_rows, n_experts), np.nan),
+        np.full((n_rows, n_experts), np.nan),
+        np.ones((n_rows, 1)),
+    )
+    _activation.predict_dense(design, coefficients, dense)
+    _activation.predict_sparse(*thin(design), coefficients, scattered)
+    _activation.predict_dense(design, np.ascontiguousarray(coefficients[:, -1:]), alone)
+    assert np.array_equal(dense, expected)
+    assert np.array_equal(scattered, expected)
+    assert np.array_equal(alone[:, 0], expected[:, -1])
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_experts"), SHAPES)
+def test_linear_sums_add_rows_in_order(n_rows, n_columns, n_experts, rng):
+    """sum_i slope_i x_i is added to what is there, row after row."""
+    design = rng.normal(size=(n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.7)
+    slopes = 10.0 ** rng.uniform(-8, 8, (n_rows, n_experts))
+    before = rng.normal(size=(n_columns, n_experts))
+    expected = np.array(
+        [
+            one_by_one([1.0, *column], [start, *slopes], n_experts)
+            for column, start in zip(design.T, before, strict=True)
+        ]
+    )
+    dense, scattered = before.copy(), before.copy()
+    _gram.add_linear_dense(design, slopes, dense)
+    _gram.add_linear_sparse(*thin(design), slopes, scattered)
+    assert np.array_equal(dense, expected)
+    assert np.array_equal(scattered, expected)
+
+
+def test_another_order_has_other_bits(rng):
+    """The control: the numbers are such that a library's product, which adds in another order, is told apart."""
+    design, coefficients = rng.normal(size=(130, 23)), 10.0 ** rng.uniform(-8, 8, (23, 20))
+    ours = np.empty((130, 20))
+    _activation.predict_dense(design, coefficients, ours)
+    backwards = np.empty((130, 20))
+    _activation.predict_dense(
+        np.ascontiguousarray(design[:, ::-1]), np.ascontiguousarray(coefficients[::-1]), backwards
+    )
+    assert not np.array_equal(ours, backwards)
+    assert ours == pytest.approx(backwards, rel=1e-9, abs=1e-3)
+
+
+def test_nothing_is_done_with_nothing():
+    """No rows, or no experts, is not an error."""
+    for n_rows, n_experts in ((0, 2), (2, 0)):
+        out, linear = np.empty((n_rows, n_experts)), np.zeros((3, n_experts))
+        _activation.predict_dense(np.ones((n_rows, 3)), np.ones((3, n_experts)), out)
+        _gram.add_linear_dense(np.ones((n_rows, 3)), np.ones((n_rows, n_experts)), linear)
+        assert not linear.any()
