@@ -19,6 +19,7 @@ import softpolytope
 from baselines import BASELINES
 from reproduction.plan import LARGE, Cell
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
+from reproduction.stopwatch import Stopwatch
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.datasets import load_benchmark
 
@@ -75,27 +76,29 @@ def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, fo
     split = load_benchmark(cell.set_name, cell.partition, data_home)
     X, y = split.X_train, split.y_train
     mean_error = None
-    start = time.process_time()
-    if cell.method.kind == "baseline":
-        baseline = BASELINES[cell.method.key]
-        model, chosen = baseline.tuned(X, y, cell.trial, cell.set_name)
-        n_experts = float(baseline.n_experts(model))
-    elif cell.method.kind == "softplus":
-        # Hours are not lost to an interruption.
-        checkpoint = folder / "checkpoints" / cell.name if cell.set_name in LARGE else None
-        model = SoftplusRegression(cell.method.max_experts, cell.method.n_layers, cell.trial, protocol)
-        model.fit(X, y, checkpoint)
-        n_experts = float(model.n_experts)
+    # Hours are not lost to an interruption.
+    has_checkpoint = cell.method.kind == "softplus" and cell.set_name in LARGE
+    checkpoint = folder / "checkpoints" / cell.name if has_checkpoint else None
+    with Stopwatch(checkpoint / "seconds.txt" if checkpoint else None) as watch:
+        if cell.method.kind == "baseline":
+            baseline = BASELINES[cell.method.key]
+            model, chosen = baseline.tuned(X, y, cell.trial, cell.set_name)
+            n_experts = float(baseline.n_experts(model))
+        elif cell.method.kind == "softplus":
+            model = SoftplusRegression(cell.method.max_experts, cell.method.n_layers, cell.trial, protocol)
+            model.fit(X, y, checkpoint)
+            n_experts = float(model.n_experts)
+            chosen = {"log_likelihood": [draw.log_likelihood / len(y) for draw in model.best]}
+        else:
+            model = SumStackSoftplusClassifier(random_state=cell.trial).fit(X, y)
+            # Of the best restart; prediction averages all.
+            n_experts = float(model.n_experts_)
+            chosen = {"precision_rates": [np.unique(rates).tolist() for rates in model.precision_rates_]}
+        fit_seconds = watch.seconds
+    if checkpoint is not None:
+        shutil.rmtree(checkpoint)
+    if cell.method.kind == "softplus":
         mean_error = _percent(model.predict_by_mean(split.X_test) != split.y_test)
-        chosen = {"log_likelihood": [draw.log_likelihood / len(y) for draw in model.best]}
-        if checkpoint is not None:
-            shutil.rmtree(checkpoint)
-    else:
-        model = SumStackSoftplusClassifier(random_state=cell.trial).fit(X, y)
-        # Of the best restart; prediction averages all.
-        n_experts = float(model.n_experts_)
-        chosen = {"precision_rates": [np.unique(rates).tolist() for rates in model.precision_rates_]}
-    fit_seconds = time.process_time() - start
     error = _percent(model.predict(split.X_test) != split.y_test)
     cost = _prediction_cost(model.predict, split.X_test)
     return Result(

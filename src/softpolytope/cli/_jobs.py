@@ -1,14 +1,19 @@
 """What takes time, done by several processes, and how long it will take."""
 
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from joblib import Parallel, delayed
+
+# Between looks for the process that asked for a job.
+_SECONDS_OF_A_LOOK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +25,10 @@ class Job:
     run: Callable[..., None]
     arguments: tuple[Any, ...]
 
-    def timed(self) -> tuple["Job", float]:
-        """Run it; returns how long that took."""
+    def timed(self, asked_by: int) -> tuple["Job", float]:
+        """Run it, for the process of that number; returns how long that took."""
+        if os.getpid() != asked_by:
+            _end_with(asked_by)
         start = time.monotonic()
         self.run(*self.arguments)
         return self, time.monotonic() - start
@@ -31,8 +38,23 @@ def run_jobs(jobs: list[Job], n_processes: int) -> Iterator[tuple[Job, float]]:
     """Run jobs, several at a time; each is given back with its seconds as soon as it is done."""
     parallel = Parallel(n_jobs=n_processes, return_as="generator_unordered")
     with _deaf_to_interrupts():
-        results = parallel(delayed(job.timed)() for job in jobs)
+        results = parallel(delayed(job.timed)(os.getpid()) for job in jobs)
     yield from results
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, however that was ended.
+
+    Else it would go on with a job of hours, and write to the files of whoever runs the same job anew.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_SECONDS_OF_A_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -1,0 +1,55 @@
+"""Processor time that is counted on after an interruption."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import reproduction
+from reproduction.stopwatch import Stopwatch
+
+# Works for two seconds at least, and is killed without notice.
+INTERRUPTED = """
+import os, sys, time
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from reproduction.stopwatch import Stopwatch
+Stopwatch.EVERY = 0.1
+with Stopwatch(Path(sys.argv[1])):
+    while time.process_time() < 2.0:
+        pass
+    time.sleep(0.5)
+    os._exit(9)
+"""
+
+
+def work(seconds):
+    """Use the processor."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_time_of_a_killed_process_counts(tmp_path):
+    """What it used until the last look is in the file, and the next watch begins there."""
+    path = tmp_path / "of a fit" / "seconds.txt"
+    start = time.monotonic()
+    command = [sys.executable, "-c", INTERRUPTED, str(path), str(Path(reproduction.__file__).parents[1])]
+    killed = subprocess.run(command, check=False)  # noqa: S603  # our own script
+    assert killed.returncode == 9
+    earlier = float(path.read_text())
+    assert 0.5 < earlier < time.monotonic() - start + 0.1
+    with Stopwatch(path) as watch:
+        work(0.3)
+        assert watch.seconds == pytest.approx(earlier + 0.3, abs=0.2)
+    assert float(path.read_text()) >= earlier + 0.3
+    assert [file.name for file in path.parent.iterdir()] == ["seconds.txt"]
+
+
+def test_sleep_does_not_count_and_no_file_is_needed():
+    """Processor time, not time on the wall."""
+    with Stopwatch() as watch:
+        time.sleep(0.5)
+        assert watch.seconds < 0.4
