@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -136,43 +134,47 @@ def test_resuming_changes_nothing(moves, tmp_path):
     assert digest(finished) == unbroken
 
 
-KILLED_RUN = """
-import sys
+# Imports once what takes seconds to import; the runs that are killed are its children.
+KILLED_RUNS = """
+import os, random, signal, sys, time
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+folder, n_kills, chance = Path(sys.argv[2]), 0, random.Random(int(sys.argv[3]))
+sys.path.insert(0, sys.argv[1])
 from test_run import *
-rows, plan = circle_rows(), settings("paper", 900)
-options = RunOptions(checkpoint=CheckpointPlan(Path({folder!r}), every_sweeps=1))
-print(digest(run_chains(rows, plan, 7, 1, (0, 1), options)), flush=True)
+
+def run():
+    options = RunOptions(checkpoint=CheckpointPlan(folder, every_sweeps=1))
+    return digest(run_chains(circle_rows(), settings("paper", 400), 7, 1, (0, 1), options))
+
+def last_write():
+    return max((path.stat().st_mtime_ns for path in folder.glob("*.npz")), default=0)
+
+while n_kills < 20:
+    before, child = last_write(), os.fork()
+    if child == 0:
+        run()
+        os._exit(0)
+    while last_write() <= before:
+        time.sleep(0.001)
+    # At a random place after the first new write.
+    time.sleep(chance.uniform(0.0, 0.01))
+    os.kill(child, signal.SIGKILL)
+    if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+        break  # it was faster
+    n_kills += 1
+print(n_kills, run())
 """
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
 def test_kill_nine_at_random_moments(tmp_path, rng):
     """After 20 kills at random moments, many during a write, the resumed run ends with the unbroken run's hash."""
-    rows, plan = circle_rows(), settings("paper", 900)
-    unbroken = digest(run_chains(rows, plan, 7, 1, (0, 1)))
-    tests = os.path.dirname(__file__)  # noqa: PTH120
-    code = textwrap.dedent(KILLED_RUN.format(tests=tests, folder=str(tmp_path)))
-    n_kills = 0
-    while n_kills < 20:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)  # noqa: S603
-        # Imports take most of a second; the kill comes at a random place after the first new write.
-        newest = max((path.stat().st_mtime_ns for path in tmp_path.glob("*.npz")), default=0)
-        while (
-            process.poll() is None
-            and max((path.stat().st_mtime_ns for path in tmp_path.glob("*.npz")), default=0) <= newest
-        ):
-            time.sleep(0.001)
-        time.sleep(rng.uniform(0.0, 0.01))
-        if process.poll() is not None:
-            break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        n_kills += 1
-    final = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert n_kills == 20
-    assert final.stdout.strip() == unbroken
+    unbroken = digest(run_chains(circle_rows(), settings("paper", 400), 7, 1, (0, 1)))
+    tests, seed = os.path.dirname(__file__), str(rng.integers(2**31))  # noqa: PTH120
+    command = [sys.executable, "-c", KILLED_RUNS, tests, str(tmp_path), seed]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert run.stdout.split() == ["20", unbroken]
 
 
 def test_foreign_or_damaged_checkpoints_are_refused(tmp_path):
