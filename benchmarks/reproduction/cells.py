@@ -1,11 +1,14 @@
 """One fit, and the file it leaves."""
 
+import hashlib
 import json
 import os
 import platform
 import shutil
 import time
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +73,20 @@ def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None,
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
     temporary.replace(path)
+    shutil.rmtree(_checkpoint(cell, folder), ignore_errors=True)
+
+
+def _checkpoint(cell: Cell, folder: Path) -> Path:
+    """From where a fit of hours goes on after an interruption; kept until its result is."""
+    return folder / "checkpoints" / cell.name
 
 
 def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, folder: Path) -> Result:
     split = load_benchmark(cell.set_name, cell.partition, data_home)
     X, y = split.X_train, split.y_train
     mean_error = None
-    # Hours are not lost to an interruption.
     has_checkpoint = cell.method.kind == "softplus" and cell.set_name in LARGE
-    checkpoint = folder / "checkpoints" / cell.name if has_checkpoint else None
+    checkpoint = _checkpoint(cell, folder) if has_checkpoint else None
     with Stopwatch(checkpoint / "seconds.txt" if checkpoint else None) as watch:
         if cell.method.kind == "baseline":
             baseline = BASELINES[cell.method.key]
@@ -90,13 +98,11 @@ def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, fo
             n_experts = float(model.n_experts)
             chosen = {"log_likelihood": [draw.log_likelihood / len(y) for draw in model.best]}
         else:
-            model = SumStackSoftplusClassifier(random_state=cell.trial).fit(X, y)
+            model = _library(cell.trial).fit(X, y)
             # Of the best restart; prediction averages all.
             n_experts = float(model.n_experts_)
             chosen = {"precision_rates": [np.unique(rates).tolist() for rates in model.precision_rates_]}
         fit_seconds = watch.seconds
-    if checkpoint is not None:
-        shutil.rmtree(checkpoint)
     if cell.method.kind == "softplus":
         mean_error = _percent(model.predict_by_mean(split.X_test) != split.y_test)
     error = _percent(model.predict(split.X_test) != split.y_test)
@@ -127,9 +133,30 @@ def _configuration(cell: Cell, protocol: SoftplusProtocol) -> dict[str, Any]:
     fixed = {"max_experts": cell.method.max_experts, "n_layers": cell.method.n_layers}
     if cell.method.kind == "softplus":
         return {**fixed, **asdict(protocol)}
-    return {"tuning": TUNING} if cell.method.kind == "baseline" else {}
+    if cell.method.kind == "baseline":
+        return {"tuning": TUNING}
+    # As a file has them: another default makes the cells anew.
+    parameters: dict[str, Any] = json.loads(json.dumps(_library(cell.trial).get_params(), default=repr))
+    return parameters
+
+
+def _library(seed: int) -> SumStackSoftplusClassifier:
+    """What a user gets who asks for nothing."""
+    return SumStackSoftplusClassifier(random_state=seed)
 
 
 def _versions() -> dict[str, str]:
     packages = {"softpolytope": softpolytope, "numpy": np, "scipy": scipy, "scikit-learn": sklearn, "joblib": joblib}
-    return {"python": platform.python_version(), **{name: module.__version__ for name, module in packages.items()}}
+    versions = {name: module.__version__ for name, module in packages.items()}
+    others = {name: version(name) for name in ("fastrvm", "numba")}
+    return {"python": platform.python_version(), **versions, **others, "softpolytope files": _fingerprint()}
+
+
+@cache
+def _fingerprint() -> str:
+    """Of the package's files: a version has many builds while it is worked on."""
+    folder = Path(softpolytope.__file__).parent
+    sha = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".so", ".pyd")):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()[:12]

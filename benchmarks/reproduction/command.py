@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
     _run_missing(wanted, protocol, options, folder)
-    page = options.page or options.out / "reproduction.md"
+    page = options.page or (folder if options.quick else options.out) / "reproduction.md"
     write_page(_results(protocol, folder), protocol, page)
     print(page)
     return 0
@@ -38,15 +38,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_missing(wanted: Sequence[Cell], protocol: SoftplusProtocol, options: argparse.Namespace, folder: Path) -> None:
     missing = [cell for cell in wanted if kept_result(cell, protocol, folder) is None]
-    # Longest first, so that no process ends with an hour's work while the other has none.
+    # Small sets first, which have most of the paper's numbers; of each kind the longest first, so that no process ends
+    # with an hour's work while the other has none.
     jobs = sorted(
         (
             Job(cell.name, expected_seconds(cell, protocol), run_and_keep, (cell, protocol, options.data_home, folder))
             for cell in missing
         ),
-        key=lambda job: -job.seconds,
+        key=lambda job: (job.arguments[0].set_name in LARGE, -job.seconds),
     )
-    print(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them there, {options.jobs} at a time.", flush=True)
+    seconds = sum(job.seconds for job in jobs) / options.jobs
+    rest = f", about {duration(seconds)}" if jobs else ""
+    print(
+        f"{len(wanted)} cells, {len(wanted) - len(missing)} of them there, {options.jobs} at a time{rest}.", flush=True
+    )
     time_left = TimeLeft(jobs, options.jobs)
     start = time.monotonic()
     try:
@@ -71,7 +76,7 @@ def _results(protocol: SoftplusProtocol, folder: Path) -> list[Result]:
 def _chosen_sets(options: argparse.Namespace) -> tuple[str, ...]:
     known = (*SMALL, *LARGE)
     if options.sets is None:
-        return QUICK_SETS if options.quick else SMALL
+        return QUICK_SETS if options.quick else known
     for name in options.sets:
         if name not in known:
             raise CommandError(f"--sets takes {', '.join(known)}; got {name}.")

@@ -11,6 +11,7 @@ SMALL, LARGE = BENCHMARK_SETS[:6], BENCHMARK_SETS[6:8]
 DEPTHS = (1, 2, 3, 5, 10)
 MAX_EXPERTS = 20
 N_PARTITIONS = 10
+N_LARGE_TRIALS = 5  # of the paper, on the large sets
 
 Kind = Literal["baseline", "softplus", "default"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from reproduction import paper
 from reproduction.cells import Result
-from reproduction.plan import SMALL
+from reproduction.plan import N_LARGE_TRIALS, N_PARTITIONS, SMALL
 
 # Numbers of experts may differ by this share before an explanation is due.
 EXPERTS_TOLERANCE = 0.25
@@ -43,6 +43,7 @@ class Comparison:
     found: Moments
     paper: float
     paper_deviation: float | None
+    n_paper_trials: int
 
     @property
     def in_deviations(self) -> float | None:
@@ -55,8 +56,13 @@ class Comparison:
         if self.paper_deviation is None:
             return None
         spread = self.found.deviation if self.found.deviation is not None else self.paper_deviation
-        error = math.sqrt((self.paper_deviation**2 + spread**2) / self.found.n_trials)
+        error = math.sqrt(self.paper_deviation**2 / self.n_paper_trials + spread**2 / self.found.n_trials)
         return max(self.paper_deviation, 2.0 * error)
+
+    @property
+    def share(self) -> float:
+        """Difference from the paper as a share of its mean."""
+        return self.found.mean / self.paper - 1.0
 
     @property
     def agrees(self) -> bool:
@@ -87,12 +93,18 @@ class Summary:
         """Beside the paper's; None where either is missing."""
         beside = paper.printed(set_name, method, quantity)
         found = self.moments(set_name, method, quantity)
-        return None if beside is None or found is None else Comparison(found, *beside)
-
-    def normalised(self, method: str, quantity: str) -> float | None:
-        """Mean over the six sets of a number divided by the paper's SVM's; None if a set is missing."""
-        by = paper.of_svm(quantity)
-        found = [self.moments(name, method, quantity) for name in SMALL]
-        if any(item is None for item in found):
+        if beside is None or found is None:
             return None
-        return float(np.mean([item.mean / by[name] for item, name in zip(found, SMALL, strict=True) if item]))
+        return Comparison(found, *beside, N_PARTITIONS if set_name in SMALL else N_LARGE_TRIALS)
+
+    def normalised(self, method: str, quantity: str, *, by_paper: bool = True) -> float | None:
+        """Mean over the six sets of a number divided by the SVM's, as printed or as found; None if a set is missing."""
+        by = [paper.of_svm(quantity)[name] if by_paper else self._mean(name, "svm", quantity) for name in SMALL]
+        found = [self._mean(name, method, quantity) for name in SMALL]
+        if None in found or None in by:
+            return None
+        return float(np.mean(np.divide(found, by)))
+
+    def _mean(self, set_name: str, method: str, quantity: str) -> float | None:
+        moments = self.moments(set_name, method, quantity)
+        return None if moments is None else moments.mean

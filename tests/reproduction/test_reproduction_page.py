@@ -43,21 +43,22 @@ def test_every_printed_number_has_a_cell():
 )
 def test_a_difference_counts_in_the_papers_deviations(mean, agrees):
     """Within 0.61 of 11.89 is agreement, beyond is not."""
-    comparison = Comparison(Moments(mean, 0.5, 10), 11.89, 0.61)
+    comparison = Comparison(Moments(mean, 0.5, 10), 11.89, 0.61, 10)
     assert comparison.agrees == agrees
     assert comparison.in_deviations == pytest.approx((mean - 11.89) / 0.61)
 
 
 def test_two_standard_errors_count_where_they_are_more():
     """A single trial with the paper's spread may be two spreads away, and a wide one further."""
-    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61).agrees
-    assert not Comparison(Moments(13.8, None, 1), 11.89, 0.61).agrees
+    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61, 5).agrees
+    assert not Comparison(Moments(13.5, None, 1), 11.89, 0.61, 5).agrees
+    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61, 5).tolerance == pytest.approx(2.0 * 0.61 * 1.2**0.5)
 
 
 def test_numbers_without_spread_are_met_by_their_digits():
     """Of single trials the paper prints no deviation."""
-    assert Comparison(Moments(1.30, None, 1), 1.30, None).agrees
-    assert not Comparison(Moments(1.40, None, 1), 1.30, None).agrees
+    assert Comparison(Moments(1.30, None, 1), 1.30, None, 1).agrees
+    assert not Comparison(Moments(1.40, None, 1), 1.30, None, 1).agrees
 
 
 def test_means_over_the_svm_are_the_papers():
@@ -72,7 +73,8 @@ def test_page_tells_what_agrees(tmp_path):
     right = as_printed()
     write_page(right, SoftplusProtocol(n_sweeps=10), tmp_path / "right.md")
     text = (tmp_path / "right.md").read_text()
-    assert "softplus regressions, six sets: 60 of 60 errors agree" in text
+    assert "softplus regressions, six sets: 60 of 60 errors agree (60 are printed)" in text
+    assert "softplus regressions, six sets: 42 of 42 numbers of experts are within 25%" in text
     assert "**" not in text.split("## What agrees")[1]
     wrong = [
         result(item.set_name, item.method, item.trial, item.error + (5.0 if item.method == "ss5" else 0.0))
@@ -83,6 +85,7 @@ def test_page_tells_what_agrees(tmp_path):
     assert "54 of 60 errors agree" in text
     assert "banana sum-stack, T = 5 (16.89, paper 11.89)" in text
     assert "**16.89 ± 0.64 (11.89, +8.2)**" in text
+    assert "**8 (17.6, -5.1, -55%)**" in text
 
 
 def test_page_of_nothing_says_so(tmp_path):

@@ -22,15 +22,19 @@ def add_parser(commands: Any) -> None:
         "number beside the one found. Every finished fit is a file in the folder: the same command again goes on where "
         "it was stopped, and changes nothing that is there.",
         epilog='needs more packages: pip install "softpolytope[benchmarks]"\n\nexamples:\n'
-        "  softpolytope tables --data-home data --out tables --quick\n"
-        "  softpolytope tables --data-home data --out tables --sets banana image --methods svm ss5",
+        "  softpolytope tables --data-home data --quick\n"
+        "  softpolytope tables --data-home data --sets banana image --methods svm ss5",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder for results and the page")
+    parser.add_argument(
+        "--out", type=Path, default=Path("tables"), help="folder for results and the page; by default tables"
+    )
     parser.add_argument(
         "--data-home", type=Path, help=f"folder of the benchmark sets; by default what {VARIABLE} names"
     )
-    parser.add_argument("--sets", nargs="+", metavar="SET", help="some sets only; by default the six small ones")
+    parser.add_argument(
+        "--sets", nargs="+", metavar="SET", help="some sets only; by default all eight, small ones first"
+    )
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="some methods only, such as svm stack5 ss5")
     parser.add_argument("--quick", action="store_true", help="a minute's taste: one partition and short chains")
     parser.add_argument("--jobs", type=whole(1, 1024), default=2, help="fits at a time (2)")
