@@ -1,6 +1,8 @@
 """What the classifiers promise beyond scikit-learn's checks."""
 
 import signal
+import threading
+import time
 
 import joblib
 import numpy as np
@@ -18,8 +20,10 @@ from softpolytope import (
     SumSoftplusClassifier,
     SumStackSoftplusClassifier,
 )
-from softpolytope.estimators import _base
+from softpolytope.estimators import _base, _streaming
 from softpolytope.model.softplus import positive_probability
+from softpolytope.optimise.modes import Landscape
+from softpolytope.parallel.checkpoint import CheckpointError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
@@ -207,13 +211,51 @@ def test_warm_start_keeps_to_its_model(moons):
 
 
 def test_warm_start_with_checkpoints(moons, tmp_path):
-    """More sweeps write over the files of fewer."""
+    """The files of the first fit and of the one that goes on stand side by side: the same script again ends alike."""
     X, y = moons
-    model = SumStackSoftplusClassifier(**SHORT, warm_start=True, checkpoint=tmp_path).fit(X, y)
-    model.set_params(n_sweeps=80).fit(X, y)
-    assert model.log_likelihood_[0].shape[1] == 80
+
+    def script():
+        model = SumStackSoftplusClassifier(**SHORT, warm_start=True, checkpoint=tmp_path).fit(X, y)
+        model.set_params(n_sweeps=80).fit(X, y)
+        return model
+
+    first = script()
+    assert first.log_likelihood_[0].shape[1] == 80
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.npz")}
+    assert np.array_equal(script().predict_proba(X), first.predict_proba(X))
+    assert set(before) == set(tmp_path.rglob("*.npz"))
     with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
         SumStackSoftplusClassifier(inference="gibbs", checkpoint=tmp_path).fit(X, y)
+
+
+def test_chains_that_went_on_are_not_taken_for_fresh_ones(moons, tmp_path):
+    """Sixty sweeps and then sixty more have the schedule of 120, but other draws."""
+    X, y = moons
+    warm = SumStackSoftplusClassifier(**SHORT, warm_start=True, checkpoint=tmp_path / "warm").fit(X, y)
+    warm.set_params(n_sweeps=120).fit(X, y)
+    longer = SHORT | {"n_sweeps": 120}
+    with pytest.raises(CheckpointError, match="other data, settings, start or seed"):
+        SumStackSoftplusClassifier(**longer, checkpoint=tmp_path / "warm").fit(X, y)
+    fresh = SumStackSoftplusClassifier(**longer, checkpoint=tmp_path / "fresh").fit(X, y)
+    assert np.array_equal(fresh.predict_proba(X), SumStackSoftplusClassifier(**longer).fit(X, y).predict_proba(X))
+
+
+def test_a_checkpoint_of_another_start_is_refused(moons, tmp_path):
+    """Chains from random places are not those from modes."""
+    X, y = moons
+    SumStackSoftplusClassifier(**SHORT, checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(CheckpointError, match="other data, settings, start or seed"):
+        SumStackSoftplusClassifier(**SHORT | {"start": "map"}, checkpoint=tmp_path).fit(X, y)
+
+
+def test_blocks_on_threads_can_go_on(moons):
+    """The counts of the paper's scan are fetched from all blocks while there are threads for it."""
+    X, y = moons
+    few = {"scan": "paper", "n_chains": 1, "symmetric": False, "warm_start": True, "n_sweeps": 20}
+    fits = [SumStackSoftplusClassifier(**SHORT | few, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 4)]
+    for model in fits:
+        model.set_params(n_sweeps=30).fit(X, y)
+    assert np.array_equal(fits[0].predict_proba(X), fits[1].predict_proba(X))
 
 
 def test_a_failed_fit_leaves_no_model(moons):
@@ -324,6 +366,50 @@ def test_progress_of_more_sweeps_and_classes(moons, capsys):
     X, y = load_iris(return_X_y=True)
     SumStackSoftplusClassifier(**{**SHORT, "n_sweeps": 10}, verbose=1).fit(X, y)
     assert capsys.readouterr().err.strip().split("\r")[-1].startswith("100% of 120 sweeps")
+
+
+def interrupted(function):
+    """The same, but Ctrl-C is pressed when it is called."""
+
+    def pressed(*given, **named):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.5)
+        return function(*given, **named)
+
+    return pressed
+
+
+@pytest.mark.parametrize("n_before", [0, 1])
+def test_an_interrupt_of_a_batch_is_not_swallowed(n_before, moons, monkeypatch):
+    """Who feeds the batches hears it, and the batch that was interrupted has changed nothing."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(max_experts=4, n_restarts=2, random_state=0)
+    for _ in range(n_before):
+        model.partial_fit(X, y, classes=[0, 1])
+    before = model.predict_proba(X) if n_before else None
+    patched = (_streaming, "follow") if n_before else (Landscape, "climbed")
+    with monkeypatch.context() as patch:
+        patch.setattr(*patched, interrupted(getattr(*patched)))
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X, y, classes=[0, 1])
+    if n_before:
+        assert np.array_equal(model.predict_proba(X), before)
+    else:
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
+    """Chains from half-way up would be others than the seed's, and be taken for them when the fit is resumed."""
+    X, y = moons
+    settings = SHORT | {"start": "map", "checkpoint": tmp_path}
+    with monkeypatch.context() as patch:
+        patch.setattr(Landscape, "climbed", interrupted(Landscape.climbed))
+        with pytest.raises(KeyboardInterrupt):
+            SumStackSoftplusClassifier(**settings).fit(X, y)
+    resumed = SumStackSoftplusClassifier(**settings).fit(X, y)
+    plain = SumStackSoftplusClassifier(**settings | {"checkpoint": None}).fit(X, y)
+    assert np.array_equal(resumed.predict_proba(X), plain.predict_proba(X))
 
 
 def test_interrupted_fits(moons, monkeypatch):

@@ -176,6 +176,58 @@ def test_copies_are_lost_too(client, expected, monkeypatch):
     client.wait_for_workers(2, timeout=60)
 
 
+def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
+    """A copy that the scheduler made again, where there was nothing to copy, is told from a true one."""
+    X, y = arrays()
+    monkeypatch.setattr(dask_home, "SWEEPS_BETWEEN_COPIES", 2)
+    secure = dask_home.DaskHome.secure
+
+    def emptied(self):
+        secure(self)
+        for base in self._bases:
+            if base.copies:
+                base.copies = dict.fromkeys(base.copies, client.submit(dict, pure=False))
+
+    monkeypatch.setattr(dask_home.DaskHome, "secure", emptied)
+    sweeps = [0]
+
+    def is_time(_, method):
+        sweeps[0] += method == "log_likelihood"
+        return method == "begin" and sweeps[0] == 5
+
+    trouble = Trouble(monkeypatch, is_time, lambda: killed_soon(client, random.Random(0)))  # noqa: S311
+    assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
+    assert trouble.n_done == 1
+    client.wait_for_workers(2, timeout=60)
+
+
+# Places that a worker has rows of; workers do not have this module.
+KEPT_PLACES = "len(__import__('softpolytope.parallel.dask_worker', fromlist=['_KEEPERS'])._KEEPERS)"
+
+
+def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
+    """A worker that was silent for long keeps no rows when the fit is over, though it has no part in it any more."""
+    X, y = arrays()
+    silent = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
+    place = []
+    make = dask_place.DaskPlace.__init__
+    monkeypatch.setattr(dask_place.DaskPlace, "__init__", lambda self, *given: place.append(self) or make(self, *given))
+
+    def give_up():
+        slots = {slot for slot in place[0].by_slot(list(range(place[0].n_partitions))) if slot.address == silent}
+        assert slots
+        place[0].cluster._shunned[silent] = time.monotonic() + 600.0
+        place[0].give_up(slots)
+
+    trouble = Trouble(monkeypatch, lambda n_calls, _: n_calls == 8, give_up)
+    assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+    assert trouble.n_done == 1
+    deadline = time.monotonic() + 20.0
+    while any(client.run(eval, KEPT_PLACES).values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(client.run(eval, KEPT_PLACES).values())
+
+
 def test_frozen_worker_is_given_up(client, expected, monkeypatch):
     """A worker that is stopped, not killed, costs some seconds; awake again, it does no harm."""
     X, y = arrays()

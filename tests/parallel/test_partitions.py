@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,11 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
+from softpolytope.gibbs.chain import ChainSettings
+from softpolytope.gibbs.partitions import LatentRecipe
+from softpolytope.gibbs.sweep import Moves
+from softpolytope.gibbs.trace import Schedule
+from softpolytope.model.partition import Preparation
 from softpolytope.optimise import rows as rows_module
 from softpolytope.optimise import search
 from softpolytope.parallel import keeper, places, sources
@@ -59,6 +66,98 @@ def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
         assert sha(model(kind, n_sweeps=6, n_jobs=2).fit(X, y, max_memory="8GB")) == expected
     are_kept_and_rest = {(False, True), (True, False)} | (set() if kind == "map" else {(True, True)})
     assert set(visits) == are_kept_and_rest
+
+
+@pytest.mark.parametrize("room", [0, 40_000])
+def test_partitions_of_one_label(room, monkeypatch):
+    """A file sorted by its labels has blocks without a count, which are built anew in the middle of a sweep."""
+    X, y = rows()
+    order = np.argsort(y, kind="stable")
+    parts = da.from_array(X[order], chunks=(CHUNK, 3)), da.from_array(y[order], chunks=CHUNK)
+    expected = sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB"))
+    monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 2, room))
+    assert sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB")) == expected
+
+
+class SlowRecipe(keeper.StatelessRecipe):
+    """Blocks that take their time, and count how often they are made."""
+
+    rows_key = None
+    reads = frozenset({"nothing"})
+
+    def __init__(self):
+        self.n_made = 0
+
+    def rows(self, raw, partition):  # noqa: ARG002
+        """Rows as they come."""
+        return raw
+
+    def blocks(self, rows, partition):  # noqa: ARG002
+        """None at all, slowly."""
+        self.n_made += 1
+        time.sleep(0.02)
+        return []
+
+    def state_bytes(self, rows):  # noqa: ARG002
+        """A number to be counted."""
+        return 1000
+
+
+def test_threads_that_share_a_home_make_its_blocks_once():
+    """Nothing is made twice, and when it is given up no room is lost."""
+    kept = keeper.Keeper(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 10**6))
+    for home in "abc":
+        recipe = SlowRecipe()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _, home=home, recipe=recipe: kept.take_once(home, 0, recipe), range(8)))
+        assert recipe.n_made == 1
+    rows_alone = kept._used - 3000
+    for home in "abc":
+        kept.leave(home)
+    assert kept._used == rows_alone
+
+
+def test_threads_do_not_take_more_room_than_there_is():
+    """Room is looked for and taken in one step."""
+    kept = keeper.Keeper(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 20_500))
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda home: kept.take_once(str(home), 0, SlowRecipe()), range(60)))
+    in_memory = sum(stay.blocks is not None for stay in kept._stays.values())
+    assert in_memory == 20
+    assert kept._used <= 20_500
+
+
+@pytest.mark.parametrize("kind", ["map", "collapsed"])
+def test_blocks_are_given_up_when_they_have_served(kind, monkeypatch):
+    """A fit of several classes does not fill memory with the blocks of those that are done."""
+    X, y = rows()
+    y = y + (X[:, 2] > 1.0)
+    places_made = []
+    of = places.place_of
+    monkeypatch.setattr(
+        "softpolytope.estimators._base.place_of", lambda *given: places_made.append(of(*given)) or places_made[-1]
+    )
+    left = []
+    close = places.LocalPlace.close
+    monkeypatch.setattr(places.LocalPlace, "close", lambda self: left.append(len(self.keeper._stays)) or close(self))
+    model(kind, n_sweeps=4).fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), max_memory="8GB")
+    assert left == [0]
+
+
+def test_sizes_count_rows_that_blocks_copy(rng):
+    """Slices of sparse rows are copies, and the paper's scan repeats positive rows of a weight."""
+    raw = rng.normal(size=(500, 20)) * (rng.random((500, 20)) < 0.5)
+    y, weights = np.repeat([0, 1], 250), np.repeat([1.0, 40.0], 250)
+    settings = ChainSettings(3, 1, Prior(precision_rate=3.0), Moves.of("paper"), Schedule(10, 5, 5))
+    one, zero = np.ones(21), np.zeros(21)
+    preparation = Preparation(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
+    recipe = LatentRecipe(preparation, 1, False, settings)  # noqa: FBT003
+    for X, given in ((raw, weights), (sparse.csr_array(raw), None), (sparse.csr_array(raw), weights)):
+        coded = preparation.coded((X, y, given))
+        blocks = recipe.blocks(coded, 0)
+        designs = [block._rows.design for block in blocks]
+        taken = sum(d.data.nbytes + d.indices.nbytes if sparse.issparse(d) else d.nbytes for d in designs)
+        assert recipe.rest_bytes(coded) > taken
 
 
 def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):

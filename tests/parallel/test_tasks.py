@@ -63,3 +63,33 @@ def test_a_callback_that_says_true_stops():
         reporting.tell(PROGRESS)
         assert reporting.is_stopped() == is_stopped
     Reporting(None).tell(PROGRESS)
+
+
+class InterruptedPool(ThreadPoolExecutor):
+    """Ctrl-C is pressed while the third task is handed over, before or after it was."""
+
+    def __init__(self, is_late):
+        super().__init__(2)
+        self._is_late, self._n_submitted = is_late, 0
+
+    def submit(self, *given):
+        """Hand over a task."""
+        self._n_submitted += 1
+        if self._n_submitted == 3 and not self._is_late:
+            raise KeyboardInterrupt
+        future = super().submit(*given)
+        if self._n_submitted == 3:
+            raise KeyboardInterrupt
+        return future
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_interrupt_between_two_tasks_loses_none(is_late):
+    """All are run, once, though the others see that they are to stop."""
+    reporting, runs = Reporting(None), []
+    with InterruptedPool(is_late) as pool:
+        tasks = [lambda n=n: runs.append(n) or (n, reporting.is_stopped()) for n in range(6)]
+        results = run_all(tasks, pool, reporting)
+    assert [n for n, _ in results] == list(range(6))
+    assert sorted(runs) == list(range(6))
+    assert results[-1][1]

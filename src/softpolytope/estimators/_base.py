@@ -36,6 +36,7 @@ from softpolytope.inspection.diagnostics import in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.search import most_climbs
+from softpolytope.parallel.homes import HomeLostError
 from softpolytope.parallel.memory import bytes_of
 from softpolytope.parallel.places import Place, place_of
 from softpolytope.parallel.sources import Source, source_of
@@ -165,7 +166,13 @@ class SoftplusBase(
         fits: list[Fitted] = []
         before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
         for task, previous in zip(tasks, before, strict=True):
-            fits.append(fit_regression(task, settings, how, previous))
+            try:
+                fits.append(fit_regression(task, settings, how, previous))
+            except HomeLostError as error:
+                if settings.checkpoint is not None:
+                    raise
+                # The seed may have been drawn, and then nobody knows it.
+                raise HomeLostError(f"{error} Set random_state={task.seed[0]} for it, the seed of this fit.") from error
             if not fits[-1].is_complete:
                 self._tell_of_stop(len(tasks) - len(fits))
         if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):

@@ -98,6 +98,9 @@ def _starts_at_modes(
         (0, 1) if settings.symmetric else (0,),
         SearchOptions(how.n_threads, None, settings.checkpoint, f"{task.folder}/starts"),
     )
+    if not result.is_complete:
+        # There is no callback that could have asked for it. Chains from half-way up would not be those of this seed.
+        raise KeyboardInterrupt
     rng = np.random.default_rng(SeedSequence(task.seed))
     return [
         state_at(found.mode.coefficients, found.mode.log_weights, settings.max_experts, settings.prior, rng)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._chains import Chains, sample
@@ -15,6 +14,7 @@ from softpolytope.estimators._tasks import AnyTask, How, Task
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.results import ModesResult
+from softpolytope.parallel.blas import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Fitted:
 def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
     """Fit one regression, or go on with an earlier fit."""
     # One thread for sums by BLAS too: their bits depend on the number.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         given = task.prepared(settings)
         data, units, digest = given.data, given.units, given.digest
         chains = modes = stream = None
@@ -52,7 +52,7 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
     """Learn from a batch of rows, the first one or another."""
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if earlier is None or earlier.stream is None:
             stream, posterior = begun(task, settings, how)
         else:

@@ -16,6 +16,7 @@ from softpolytope.estimators._survey import Moments, Survey, SurveyRecipe, power
 from softpolytope.estimators._tasks import Prepared
 from softpolytope.estimators._units import SMALLEST_SPREAD, Units
 from softpolytope.model.partition import PartitionedData, Preparation
+from softpolytope.parallel.blas import one_blas_thread
 from softpolytope.parallel.places import Place
 
 
@@ -31,7 +32,9 @@ class Labels:
 def surveyed(place: Place, names: list[str] | None) -> Survey:
     """Look at all rows once."""
     home = place.home(SurveyRecipe(names))
-    survey: Survey = home.total("survey")
+    # What columns are divided by decides every draw, and follows from matrix products.
+    with one_blas_thread():
+        survey: Survey = home.total("survey")
     home.leave()
     return survey
 

@@ -311,6 +311,7 @@ class LatentBlock(RowBlock):
         """Polya-Gamma weights of a layer and the sums its coefficients need; in the paper's scan, counts above it."""
         above = self._above(layer)
         if scan == "paper":
+            self._allow_counts()  # a block built anew in the middle of a sweep may have had none but zeros
             _augment.draw_table_counts(
                 name.bits(Step.TABLES, layer, self._index),
                 self.counts[layer],

@@ -164,6 +164,11 @@ class Chain:
         if counts:
             self._home.each("import_counts", [counts[str(i)] for i in range(len(counts))])
 
+    def leave(self) -> None:
+        """Give up the blocks, if they live elsewhere; the trace stays."""
+        if isinstance(self._home, PartitionHome):
+            self._home.leave()
+
     def _starting_state(self, column_size: FloatArray) -> GibbsState:
         settings = self._settings
         state = initial_state(settings.max_experts, settings.n_layers, len(column_size), settings.prior)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings, latent_blocks
 from softpolytope.model.data import BLOCK_ROWS
@@ -35,16 +37,17 @@ class LatentRecipe(CodedRecipe):
         """Activations besides what blocks at rest have."""
         settings = self.settings
         n_arrays = 3 * settings.n_layers + 1
-        return self.rest_bytes(rows) + 8 * n_arrays * settings.max_experts * len(rows.codes)
+        return self.rest_bytes(rows) + 8 * n_arrays * settings.max_experts * self._n_rows(rows)
 
     def rest_bytes(self, rows: CodedRows) -> int:
         """Labels, copies and offsets of rows, coefficients of blocks, and in the paper's scan counts and rates."""
-        settings, n_rows = self.settings, len(rows.codes)
+        settings, n_rows = self.settings, self._n_rows(rows)
         has_counts = settings.moves.scan == "paper" or settings.moves.polya_gamma
         n_arrays = 2 * settings.n_layers + 1 if has_counts else 0
         n_coefficients = settings.max_experts * settings.n_layers * len(rows.column_scale)
         of_blocks = -(-n_rows // BLOCK_ROWS) * (8 * n_coefficients + BYTES_OF_A_BLOCK)
-        return of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
+        of_rows = n_rows * rows.bytes_of_a_copied_row if self._copies_rows(rows) else 0
+        return int(of_rows) + of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
 
     def remnant_bytes(self, rows: CodedRows) -> int:
         """Copies and offsets; in the paper's scan counts, of which some for a row are positive, and latent rates."""
@@ -52,7 +55,18 @@ class LatentRecipe(CodedRecipe):
         of_row = 16
         if settings.moves.scan == "paper" or settings.moves.polya_gamma:
             of_row += (12 * POSITIVE_COUNTS + 8 * settings.max_experts) * settings.n_layers
-        return of_row * len(rows.codes)
+        return of_row * self._n_rows(rows)
+
+    def _n_rows(self, rows: CodedRows) -> int:
+        """Rows of the blocks: in the paper's scan, a positive row of weight w is w rows."""
+        if self.settings.moves.scan != "paper":
+            return len(rows.codes)
+        labels = (rows.codes == self.positive) != self.is_flipped
+        return int(np.sum(np.where(labels, np.maximum(rows.row_weights, 1.0), 1.0)))
+
+    def _copies_rows(self, rows: CodedRows) -> bool:
+        """Whether blocks have rows of their own: slices of dense ones are views, but for rows that were repeated."""
+        return rows.is_sparse or self._n_rows(rows) > len(rows.codes)
 
     def remnant(self, block: LatentBlock, number: int) -> Remnants:
         """Parts of a block are named by its number; coefficients, the same in all, are those of the first."""

@@ -3,13 +3,12 @@
 import hashlib
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.random import SeedSequence
-from threadpoolctl import threadpool_limits
 
 from softpolytope._typing import FloatArray
 from softpolytope.distributions.streams import Streams
@@ -19,7 +18,8 @@ from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.trace import Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
-from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.parallel.blas import one_blas_thread
+from softpolytope.parallel.checkpoint import CheckpointPlan, fingerprint_of
 from softpolytope.parallel.homes import Home, HomeLostError, SerialHome, ThreadHome
 from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
 
@@ -106,12 +106,12 @@ def run_chains(
     jobs = [(labelling, chain) for labelling in labelings for chain in range(n_chains)]
     # Where blocks live elsewhere, a thread only waits for them.
     n_threads = data.place.n_tasks if isinstance(data, PartitionedData) else options.n_threads
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(n_threads, 1)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(max(n_threads, 1)) as pool:
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = n_threads > len(jobs) and not is_partitioned
         make_home = partial(_make_home, settings, pool if has_block_threads else None, n_threads)
-        is_resumed = isinstance(start, Resumed)
         starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(jobs)
+        begun_at = _digest(start)
         chains = [
             Chain(
                 make_home(data.flipped() if labelling else data),
@@ -125,13 +125,18 @@ def run_chains(
         if isinstance(start, Resumed):
             for chain, arrays in zip(chains, start.states, strict=True):
                 chain.restore(arrays)
-        runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
-        # Chains that go on are ahead of what an earlier run has written.
-        runner.resume(_fingerprint(data, settings, streams, jobs), reads_files=not is_resumed)
-        runner.run(pool if n_threads > 1 and not has_block_threads else None)
+            # The files of the run that led here stay as they are: it may be asked for again.
+            options = replace(options, folder=f"{options.folder}/on-from-{begun_at[:16]}")
+        try:
+            runner = _Runner(chains, jobs, settings.schedule.n_sweeps, options)
+            runner.resume(fingerprint_of(settings, streams.key, jobs, data.fingerprint, begun_at))
+            runner.run(pool if n_threads > 1 and not has_block_threads else None)
+            kept = [chain.to_arrays() for chain in chains] if options.keeps_states else None
+        finally:
+            for chain in chains:
+                chain.leave()
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
-    kept = [chain.to_arrays() for chain in chains] if options.keeps_states else None
     return RunResult(grouped, all(chain.is_done for chain in chains), kept)
 
 
@@ -148,11 +153,9 @@ class _Runner:
         self._files = [plan.for_chain(*job) if plan is not None else None for job in jobs]
         self._fingerprint = ""
 
-    def resume(self, fingerprint: str, *, reads_files: bool) -> None:
+    def resume(self, fingerprint: str) -> None:
         """Take up the checkpoints there are."""
         self._fingerprint = fingerprint
-        if not reads_files:
-            return
         for chain, file in zip(self._chains, self._files, strict=True):
             if file is not None:
                 chain.read(file, fingerprint)
@@ -230,8 +233,15 @@ def _check_labels(data: TrainingData) -> None:
             raise ValueError(f"there is no {'positive' if label else 'negative'} row; both labels are needed.")
 
 
-def _fingerprint(
-    data: TrainingData | PartitionedData, settings: ChainSettings, streams: Streams, jobs: list[tuple[int, int]]
-) -> str:
-    """A hash of all that decides the draws."""
-    return hashlib.sha256(repr((settings, streams.key, jobs, data.fingerprint)).encode()).hexdigest()
+def _digest(start: GibbsState | list[GibbsState] | Resumed | None) -> str:
+    """A hash of where chains begin."""
+    digest = hashlib.sha256(type(start).__name__.encode())
+    if isinstance(start, Resumed):
+        for name, array in (item for arrays in start.states for item in sorted(arrays.items())):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    elif start is not None:
+        for state in start if isinstance(start, list) else [start]:
+            for item in fields(state):
+                digest.update(np.ascontiguousarray(getattr(state, item.name)).tobytes())
+    return digest.hexdigest()

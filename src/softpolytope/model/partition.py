@@ -32,6 +32,16 @@ class CodedRows:
         parts = (design.data, design.indices, design.indptr) if sparse.issparse(self.design) else (design,)
         return int(sum(part.nbytes for part in (*parts, self.codes, self.row_weights)))
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the design is in CSR form, of which a block has a copy."""
+        return bool(sparse.issparse(self.design))
+
+    @property
+    def bytes_of_a_copied_row(self) -> float:
+        """Size of a row of the design, on average."""
+        return self.nbytes / max(1, len(self.codes))
+
     def against_rest(self, positive: int, *, is_flipped: bool) -> TrainingData:
         """One class against the rest, or the rest against it."""
         labels = (self.codes == positive) != is_flipped

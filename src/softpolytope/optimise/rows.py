@@ -42,6 +42,10 @@ class Rows(Protocol):
         """A home for the blocks of a sample; a generator gives its rows the weights of a bootstrap."""
         ...
 
+    def leave(self) -> None:
+        """Give up all homes."""
+        ...
+
 
 class RowsInMemory:
     """Rows at hand."""
@@ -72,6 +76,9 @@ class RowsInMemory:
         if rng is not None:
             rows = _reweighted(rows, rng)
         return self._workers.home(rows.flipped() if labelling else rows, self._n_jobs)
+
+    def leave(self) -> None:
+        """Blocks in memory go with who has them."""
 
     def _chosen(self, chosen: NDArray[np.intp]) -> TrainingData:
         weights = np.zeros(self._data.n_rows)
@@ -125,6 +132,12 @@ class RowsInPartitions:
         home = data.place.home(RowRecipe(data.preparation, data.positive, data.is_flipped, *self._name, share))
         self._homes = [(size, earlier) for size, earlier in self._homes if size == n_rows] + [(n_rows, home)]
         return cast("Home", home)
+
+    def leave(self) -> None:
+        """Let workers forget all blocks."""
+        for _, home in self._homes:
+            home.leave()
+        self._homes = []
 
     def _gathered(self, above: float, n_rows: int) -> "Sample":
         """About so many rows whose numbers are above a limit, those of the lowest numbers first."""
@@ -217,4 +230,4 @@ class RowRecipe(CodedRecipe, StatelessRecipe):
         """Labels, offsets and numbers of all rows, or copies of those in a sample."""
         if np.isfinite(self.share):
             return int(min(self.share, 1.0) * rows.nbytes)
-        return 17 * len(rows.codes)
+        return 17 * len(rows.codes) + (rows.nbytes if rows.is_sparse else 0)

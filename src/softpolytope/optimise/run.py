@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from numpy.random import SeedSequence
-from threadpoolctl import threadpool_limits
 
 from softpolytope.distributions.streams import Streams
 from softpolytope.model.data import TrainingData
@@ -16,7 +15,8 @@ from softpolytope.optimise.climb_log import ClimbLog
 from softpolytope.optimise.results import ModeSettings, ModesResult
 from softpolytope.optimise.search import Climbing, Search
 from softpolytope.optimise.workers import Workers
-from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.parallel.blas import one_blas_thread
+from softpolytope.parallel.checkpoint import CheckpointPlan, fingerprint_of
 from softpolytope.parallel.homes import HomeLostError
 from softpolytope.parallel.tasks import Callback, Reporting
 
@@ -65,7 +65,7 @@ def find_modes(
     """
     options = options or SearchOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
-    with threadpool_limits(1, user_api="blas"), ExitStack() as stack:
+    with one_blas_thread(), ExitStack() as stack:
         n_tasks = data.place.n_tasks if isinstance(data, PartitionedData) else 1
         workers = Workers(stack, options.n_threads, n_tasks)
         # Climbs on from earlier modes are not to be taken for those that led there.
@@ -74,6 +74,7 @@ def find_modes(
         log = ClimbLog(options.checkpoint, folder, fingerprint)
         try:
             search = Search(data, settings, streams, labelings, workers, Climbing(reporting, log))
+            stack.callback(search.leave)
             if start is not None:
                 search.take_up(start)
             elif settings.prior.precision_rate == "learned":
@@ -88,7 +89,7 @@ def _fingerprint(
     data: TrainingData | PartitionedData, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]
 ) -> str:
     """A hash of all that decides the modes, but those to go on from."""
-    return hashlib.sha256(repr((settings, streams.key, labelings, data.fingerprint)).encode()).hexdigest()
+    return fingerprint_of(settings, streams.key, labelings, data.fingerprint)
 
 
 def _name(start: ModesResult) -> str:

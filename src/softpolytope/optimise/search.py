@@ -100,6 +100,10 @@ class Search:
     def _generator(self, step: int, labelling: int = 0, restart: int = 0) -> np.random.Generator:
         return self._streams.generator(labelling=labelling, chain=restart, sweep=0, step=step, block=0)
 
+    def leave(self) -> None:
+        """Give up the rows."""
+        self._rows.leave()
+
     def take_up(self, earlier: ModesResult) -> None:
         """Go on from modes found before."""
         modes = [found.whole for modes in earlier.modes for found in modes]

@@ -1,5 +1,6 @@
 """Files from which a run goes on: named arrays, no code inside, replaced as a whole or not at all."""
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -11,6 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from softpolytope._typing import FloatArray
+
+# Another number when the same rows, settings and seed lead elsewhere, or files have other contents than before.
+VERSION = 1
+
+
+def fingerprint_of(*parts: object) -> str:
+    """A hash of all that decides what is in a file: numbers, texts and what prints as they do."""
+    return hashlib.sha256(repr((VERSION, *parts)).encode()).hexdigest()
 
 
 class CheckpointError(RuntimeError):
@@ -97,7 +106,7 @@ class Checkpoint:
         found = str(arrays.pop("fingerprint", ""))
         if found != fingerprint:
             raise CheckpointError(
-                f"{self.path} was written by a run with other data, settings or seed. Give another file, "
-                "or remove it to start again."
+                f"{self.path} was written by a run with other data, settings, start or seed, or by another version. "
+                "Give another file, or remove it to start again."
             )
         return arrays

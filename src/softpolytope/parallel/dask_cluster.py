@@ -108,6 +108,10 @@ class Cluster:
                 )
             time.sleep(0.2)
 
+    def known(self) -> set[str]:
+        """Addresses of all workers the scheduler has, well or not."""
+        return set(self._seen())
+
     def introduced(self) -> dict[str, int]:
         """Threads of all workers that are well and have the package imported.
 

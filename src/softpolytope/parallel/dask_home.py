@@ -266,7 +266,10 @@ class DaskHome:
                 futures.append((slot, cluster.submit(slot, dask_worker.build, *arguments)))
         start = time.monotonic()
         longest = self._seconds.get("build", FIRST_BUILD_PATIENCE / PATIENCE_FACTOR)
-        cluster.gathered(futures, max(PATIENCE_FACTOR * longest, LEAST_PATIENCE))
+        for absent in cluster.gathered(futures, max(PATIENCE_FACTOR * longest, LEAST_PATIENCE)):
+            if absent is not LOST and base.copies is not None:
+                for partition in absent:
+                    base.copies.pop(partition, None)
         self._seconds["build"] = max(self._seconds.get("build", 0.0), time.monotonic() - start)
 
 

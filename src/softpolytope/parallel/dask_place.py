@@ -47,6 +47,7 @@ class DaskPlace:
         self._numbers = itertools.count()
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
+        self._addresses: set[str] = set()  # of all workers that have had partitions
         self._looked = time.monotonic()
         self._deal(_slots_of(self.cluster.introduced()))
 
@@ -56,22 +57,28 @@ class DaskPlace:
 
     def close(self) -> None:
         """Forget all rows and blocks."""
-        if not self.cluster.is_lost:
-            # Who closes the client next would cancel what is not done yet; who is gone has forgotten.
-            with suppress(HomeLostError):
-                self.cluster.gathered(self._forgetting(None), CLOSING_PATIENCE)
+        # Who closes the client next would cancel what is not done yet; who is gone has forgotten.
+        with suppress(HomeLostError):
+            self.cluster.gathered(self._forgetting(None), CLOSING_PATIENCE)
         self.cluster.close()
 
     def forget(self, home: str) -> None:
         """Let all workers forget a home."""
-        for _, future in self._forgetting(home):
-            if isinstance(future, Future):
-                fire_and_forget(future)
+        with suppress(HomeLostError):
+            self._forgetting(home)
 
     def _forgetting(self, home: str | None) -> list[tuple[Slot, Any]]:
-        """Tasks that let all workers forget a home, or this place."""
-        slots = [Slot(address, 0) for address in sorted({slot.address for slot in self._slots.values()})]
-        return [(slot, self.cluster.submit(slot, dask_worker.leave, self.name, home)) for slot in slots]
+        """Tasks that let all workers forget a home, or this place; whoever is busy will do it later."""
+        if self.cluster.is_lost:
+            return []
+        with self._lock:
+            # Those that were given up, and are there again or still, have what they had.
+            slots = [Slot(address, 0) for address in sorted(self._addresses & self.cluster.known())]
+        asked = [(slot, self.cluster.submit(slot, dask_worker.leave, self.name, home)) for slot in slots]
+        for _, future in asked:
+            if isinstance(future, Future):
+                fire_and_forget(future)
+        return asked
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +121,7 @@ class DaskPlace:
         n_branches = -(-n_parts // 2**height)
         for partition in range(n_parts):
             self._slots[partition] = slots[(partition >> height) * n_slots // n_branches]
+        self._addresses.update(slot.address for slot in self._slots.values())
 
     def _move_to(self, slots: list[Slot]) -> None:
         """Even out the numbers of partitions, moving as few as possible; `slots` are all that may have any."""
@@ -133,6 +141,7 @@ class DaskPlace:
             while len(own) < least:
                 own.append(max(owned.values(), key=len).pop())
         self._slots = {partition: slot for slot, parts in owned.items() for partition in parts}
+        self._addresses.update(slot.address for slot in self._slots.values())
 
 
 def _slots_of(usable: dict[str, int]) -> list[Slot]:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from distributed import get_worker
-from threadpoolctl import threadpool_limits
 
+from softpolytope.parallel.blas import one_blas_thread
 from softpolytope.parallel.keeper import Call, Keeper, Raw, Recipe
 from softpolytope.parallel.memory import allowance
 from softpolytope.parallel.remnants import Remnants, read_remnants, remnants_file, write_remnants
@@ -49,7 +49,7 @@ def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, ca
     found: dict[Any, Any] = {}
     missing: list[int] = []
     kind = calls[-1][0]
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for partition, token, number in wanted:
             if keeper is None or not keeper.has(home, partition, token, number):
                 missing.append(partition)
@@ -80,11 +80,18 @@ def build(
     raws: list[Raw] | None,
     copy: dict[int, Remnants] | str | None,
     log: list[Call],
-) -> None:
-    """Make the blocks of partitions anew: from their rows and a copy (or the folder it is in), then call after call."""
+) -> list[int]:
+    """Make the blocks of partitions anew: from their rows and a copy (or the folder it is in), then call after call.
+
+    Returns partitions that were not built, because the copy has nothing of them: one that was lost with its workers may
+    have been made again by the scheduler, where there was nothing to copy.
+    """
     keeper = keeper_of(*place)
-    with threadpool_limits(1, user_api="blas"):
+    absent = [number for number, _, _ in partitions if isinstance(copy, dict) and number not in copy]
+    with one_blas_thread():
         for at, (number, token, n_changes) in enumerate(partitions):
+            if number in absent:
+                continue
             stay = keeper.take(home, number, recipe, token, None if raws is None else raws[at])
             remnants = (
                 read_remnants(remnants_file(Path(copy), number)) if isinstance(copy, str) else (copy or {}).get(number)
@@ -95,6 +102,7 @@ def build(
                 # The results have been used; the last one is not wanted again.
                 keeper.run(home, number, [("each", method, arguments) for _, method, arguments in log])
             stay.number = n_changes
+    return absent
 
 
 def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants]:

@@ -116,6 +116,7 @@ class Keeper:
         self._used = 0
         self._lock = threading.Lock()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._stay_locks: defaultdict[tuple[str, int], threading.Lock] = defaultdict(threading.Lock)
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def has(self, home: str, partition: int, token: int, number: int) -> bool:
@@ -123,9 +124,11 @@ class Keeper:
         stay = self._stays.get((home, partition))
         return stay is not None and (stay.token, stay.number) == (token, number)
 
-    def has_any(self, home: str, partition: int) -> bool:
-        """Whether a home has blocks of a partition."""
-        return (home, partition) in self._stays
+    def take_once(self, home: str, partition: int, recipe: Recipe) -> None:
+        """Make the blocks of a home, unless it has them: threads that share a home may ask at once."""
+        with self._stay_locks[home, partition]:
+            if (home, partition) not in self._stays:
+                self.take(home, partition, recipe, 0)
 
     def can_make(self, partition: int, recipe: Recipe) -> bool:
         """Whether blocks can be made without being given rows."""
@@ -141,9 +144,8 @@ class Keeper:
         self._leave(home, partition)
         stay = Stay(recipe, token, 0, None, rests=True, size=0, remnants=None)
         for size, rests in ((recipe.state_bytes(rows), False), (recipe.rest_bytes(rows), True)):
-            if partition in self._rows and self._has_room_besides_rows(size):
+            if partition in self._rows and self._reserved(stay, size, besides_rows=True):
                 stay.blocks, stay.rests = recipe.blocks(rows, partition), rests
-                self._count(stay, size)
                 break
         else:
             self._make_room(recipe.remnant_bytes(rows))
@@ -188,7 +190,7 @@ class Keeper:
 
     def leave(self, home: str) -> None:
         """Forget the blocks of a home."""
-        for _, partition in [key for key in self._stays if key[0] == home]:
+        for _, partition in [key for key in list(self._stays) if key[0] == home]:
             self._leave(home, partition)
 
     def close(self) -> None:
@@ -201,15 +203,25 @@ class Keeper:
     def _leave(self, home: str, partition: int) -> None:
         stay = self._stays.pop((home, partition), None)
         if stay is not None:
-            self._count(stay, 0)
+            self._release(stay)
             if isinstance(stay.remnants, Path):
                 stay.remnants.unlink(missing_ok=True)
 
-    def _count(self, stay: Stay, size: int) -> None:
-        """Remember what a stay takes."""
+    def _release(self, stay: Stay) -> None:
+        """Count what a stay took as free."""
         with self._lock:
-            self._used += size - stay.size
+            self._used -= stay.size
+            stay.size = 0
+
+    def _reserved(self, stay: Stay, size: int, *, besides_rows: bool) -> bool:
+        """Give room to a stay that has none, if there is any; `besides_rows` when all rows will have come."""
+        with self._lock:
+            to_come = max(0, self._expected - self._rows_used) if besides_rows else 0
+            if not self._has_room(size + to_come):
+                return False
+            self._used += size
             stay.size = size
+            return True
 
     def _has_room(self, size: int, share: float = 1.0) -> bool:
         if self._allowed is None:
@@ -229,10 +241,6 @@ class Keeper:
                 if self._has_room(0):
                     return
                 self._use_for_rows(-_size(self._rows.pop(partition)[1]))
-
-    def _has_room_besides_rows(self, size: int) -> bool:
-        """Whether there is room when all rows will have come."""
-        return self._has_room(size + max(0, self._expected - self._rows_used))
 
     def _prepared(self, partition: int, recipe: Recipe) -> Any:
         """Rows as a recipe wants them, kept if there is room."""
@@ -288,11 +296,10 @@ class Keeper:
     def _store(self, stay: Stay, home: str, partition: int, remnants: Remnants) -> None:
         """Keep what is left of blocks, in memory or, if that is full, in a file."""
         size = sum(part.nbytes for part in remnants.values())
-        self._count(stay, 0)
+        self._release(stay)
         if isinstance(stay.remnants, Path):
             stay.remnants.unlink(missing_ok=True)
-        if self._has_room(size):
-            self._count(stay, size)
+        if self._reserved(stay, size, besides_rows=False):
             stay.remnants = remnants
             return
         with self._lock:

@@ -149,8 +149,7 @@ class LocalHome:
         keeper = self._place.keeper
 
         def work(partition: int) -> Any:
-            if not keeper.has_any(self._name, partition):
-                keeper.take(self._name, partition, self._recipe, 0)
+            keeper.take_once(self._name, partition, self._recipe)
             return keeper.run(self._name, partition, calls)
 
         return self._place.pool.map(work, range(self._place.n_partitions))

@@ -55,21 +55,33 @@ def run_all(tasks: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor, rep
     Ctrl-C asks the tasks to stop, and waits until they have: never on this thread, where it would tear one in two. The
     first task that fails stops the others, and its error is raised.
     """
+    promises: list[Future[Result]] = [Future() for _ in tasks]
+    begun: set[int] = set()
+    lock = threading.Lock()
 
-    def watched(task: Callable[[], Result]) -> Result:
+    def keep(number: int) -> None:
+        with lock:
+            if number in begun:
+                return
+            begun.add(number)
         try:
-            return task()
-        except BaseException:
+            promises[number].set_result(tasks[number]())
+        except BaseException as error:
             reporting.stop()
-            raise
+            promises[number].set_exception(error)
 
-    futures: list[Future[Result]] = []
+    def submit_all() -> None:
+        for number in range(len(tasks)):
+            pool.submit(keep, number)
+
     try:
-        futures.extend(pool.submit(watched, task) for task in tasks)
+        submit_all()
         # A wait without end would sleep through a Ctrl-C that another thread received.
-        while wait(futures, timeout=0.1).not_done:
+        while wait(promises, timeout=0.1).not_done:
             pass
     except KeyboardInterrupt:
         reporting.stop()
-        wait(futures)
-    return [future.result() for future in futures]
+        # It may have come before the last task was handed over; none is begun twice.
+        submit_all()
+        wait(promises)
+    return [promise.result() for promise in promises]
