@@ -231,4 +231,4 @@ def test_an_interrupted_fit_goes_on(table, capsys):
     assert main(chains(table, "--sweeps", "300", "--quiet")) == 0
     assert (table.parent / "m").read_bytes() == resumed
     assert main(chains(table, "--sweeps", "300", "--quiet", "--seed", "5")) == 2
-    assert "was written by a run with other data, settings or seed" in capsys.readouterr().err
+    assert "was written by a run with other data, settings, start or seed" in capsys.readouterr().err

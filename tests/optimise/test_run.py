@@ -253,7 +253,7 @@ def test_climbs_that_are_done_are_not_made_again(tmp_path, monkeypatch):
     climbs.clear()
     assert_same(find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(1, None, plan, "one")), expected)
     assert not climbs
-    with pytest.raises(CheckpointError, match="other data, settings or seed"):
+    with pytest.raises(CheckpointError, match="other data, settings, start or seed"):
         find_modes(data, SETTINGS, 1, (0, 1), SearchOptions(1, None, plan, "one"))
 
 
