@@ -248,6 +248,24 @@ def test_a_checkpoint_of_another_start_is_refused(moons, tmp_path):
         SumStackSoftplusClassifier(**SHORT | {"start": "map"}, checkpoint=tmp_path).fit(X, y)
 
 
+def test_diagnostics_after_another_inference(moons):
+    """Chains after modes are diagnosed after their own burn-in."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(max_experts=3, random_state=0, n_sweeps=1000, warm_start=True).fit(X, y)
+    with pytest.warns(UserWarning, match="starts anew"):
+        model.set_params(inference="gibbs", n_sweeps=60, start="random").fit(X, y)
+    assert model._first_kept == 30
+    assert any("log-likelihood" in item.name for item in model.diagnostics())
+
+
+def test_draws_of_classes_keep_their_tails():
+    """Far from the rows the mean of one draw is that draw, for more than two classes too."""
+    X, y = load_iris(return_X_y=True)
+    model = SumStackSoftplusClassifier(**SHORT | {"n_chains": 1, "n_sweeps": 20, "n_draws": 1}).fit(X, y)
+    far = X[::10] * 100.0
+    assert model.predict_proba_draws(far)[0] == pytest.approx(model.predict_proba(far), rel=1e-9, abs=0.0)
+
+
 def test_blocks_on_threads_can_go_on(moons):
     """The counts of the paper's scan are fetched from all blocks while there are threads for it."""
     X, y = moons

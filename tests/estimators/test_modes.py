@@ -18,7 +18,8 @@ from softpolytope import (
     SumStackSoftplusClassifier,
     load_model,
 )
-from softpolytope.estimators._units import no_columns, standardised
+from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._units import running_units, standardised
 from softpolytope.model.data import TrainingData
 
 SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
@@ -124,7 +125,7 @@ def test_warm_start_climbs_on(moons):
     assert np.array_equal(model.precision_rates_[0], rates)
     assert not np.array_equal(model.predict_proba(X), before)
     assert abs(model.predict_proba(X) - before).mean() < 0.1
-    with pytest.raises(ValueError, match="another number of restarts"):
+    with pytest.raises(ValueError, match="which had n_restarts=3, and n_restarts is 2 now"):
         model.set_params(n_restarts=2).fit(X, y)
 
 
@@ -218,25 +219,174 @@ def test_bad_batches_are_named(moons):
         clone(model).set_params(checkpoint="folder", random_state=None).fit(X, y)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse):
-    """Mean and spread of three weighted batches, and coefficients there and back."""
+def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse, size):
+    """Mean and spread of three weighted batches, and coefficients there and back, of columns of any size."""
     design = np.column_stack([np.ones(90), rng.standard_normal((90, 3)) * [1.0, 1e3, 0.0] + [5.0, -2.0, 7.0]])
-    weights = rng.uniform(0.5, 2.0, 90)
+    design[:, 1:] *= size
+    weights, labels = rng.uniform(0.5, 2.0, 90), rng.random(90) < 0.5
     make = sparse.csr_array if is_sparse else np.asarray
-    columns = no_columns(4)
-    for rows in (slice(0, 20), slice(20, 21), slice(21, 90)):
-        columns = columns.updated(
-            TrainingData.from_arrays(make(design[rows]), rng.random(90)[rows] < 0.5, weights[rows])
-        )
-    whole = TrainingData.from_arrays(make(design), rng.random(90) < 0.5, weights)
+    parts = [
+        FeatureSummary.of(TrainingData.from_arrays(make(design[rows]), labels[rows], weights[rows]))
+        for rows in (slice(0, 20), slice(20, 21), slice(21, 90))
+    ]
+    features = parts[0].merged(parts[1]).merged(parts[2])
+    whole = TrainingData.from_arrays(make(design), labels, weights)
     changed, units = standardised(whole)
-    assert columns.units().centre == pytest.approx(units.centre, abs=1e-9)
-    assert columns.units().scale == pytest.approx(units.scale, rel=1e-9)
-    same = columns.units().applied(whole)
-    assert abs(same.design - changed.design).max() < 1e-9 * 1e3
+    running = running_units(features, is_sparse=is_sparse)
+    assert running.centre == pytest.approx(units.centre, rel=1e-9)
+    assert running.scale[:3] == pytest.approx(units.scale[:3], rel=1e-9)  # one column has no spread
+    same = running.applied(whole)
+    assert abs(same.design - changed.design)[:, :3].max() < 1e-9 * 1e3
     coefficients = rng.standard_normal((2, 3, 4))
     assert units.from_user(units.of_user(coefficients)) == pytest.approx(coefficients, abs=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0])
+def test_batches_may_be_sparse_or_dense(offset):
+    """A model of dense rows takes sparse ones, and the other way round, far from zero too."""
+    X, y = make_moons(2000, noise=0.2, random_state=0)
+    X = X + offset
+    for order in ((np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)):
+        model = SumStackSoftplusClassifier(**SMALL).fit(order[0](X[:1000]), y[:1000])
+        before = model.score(X, y)
+        for rows in np.split(np.arange(1000, 2000), 4):
+            model.partial_fit(order[1](X[rows]), y[rows])
+        assert model.score(X, y) > before - 0.02
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-170])
+def test_batches_of_extreme_columns(size, moons):
+    """What `fit` can take, batches can."""
+    X, y = moons
+    scores = []
+    for factor in (1.0, size):
+        wide = np.column_stack([X * factor, np.full(len(X), factor)])
+        model = SumStackSoftplusClassifier(**SMALL)
+        for rows in np.split(np.random.default_rng(0).permutation(200), 2):
+            model.partial_fit(wide[rows], y[rows], classes=[0, 1])
+        scores.append(model.score(wide, y))
+    assert scores[1] == pytest.approx(scores[0], abs=0.03)
+    assert scores[0] > 0.8
+
+
+def test_a_batch_that_fails_changes_nothing(moons):
+    """Not even what the labels are called, when it would have begun anew after chains."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=40, start="random", random_state=0, max_experts=3)
+    model.set_params(n_chains=1).fit(X, y)
+    before = model.predict(X)
+    with pytest.warns(UserWarning, match="begins anew"), pytest.raises(ValueError, match="none of the classes"):
+        model.set_params(inference="map").partial_fit(X[:, :1], ["z"] * 200, classes=["a", "b"])
+    assert np.array_equal(model.predict(X), before)
+    assert model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"max_experts": 4},
+        {"n_layers": 2},
+        {"symmetric": False},
+        {"n_restarts": 4},
+        {"prior": Prior(precision_rate=1e-6)},
+    ],
+)
+@pytest.mark.parametrize("what", ["warm_start", "partial_fit"])
+def test_modes_of_another_model_do_not_go_on(changes, what, moons):
+    """A changed parameter is named, not ignored."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SMALL, warm_start=True).fit(X[:60], y[:60]).set_params(**changes)
+    with pytest.raises(ValueError, match=f"{what} goes on .* had {next(iter(changes))}="):
+        (model.fit if what == "warm_start" else model.partial_fit)(X[:60], y[:60])
+
+
+def test_warm_start_with_columns_changed_in_another_way(moons):
+    """Modes are the same hyperplanes, whether columns are standardised or not."""
+    X, y = moons
+    far = X + 100.0
+    model = SumStackSoftplusClassifier(**SMALL, warm_start=True).fit(far, y)
+    before = model.predict_proba(far)
+    model.set_params(standardize=False, random_state=0).fit(far, y)
+    assert abs(model.predict_proba(far) - before).mean() < 0.05
+
+
+def test_tiny_columns_that_are_not_standardised(moons):
+    """Squares of coefficients of 1e200 are no numbers; their logarithms are."""
+    X, y = moons
+    settings = SMALL | {"standardize": False, "prior": Prior(precision_shape=0.5, precision_rate=1.0)}
+    assert SumStackSoftplusClassifier(**settings).fit(X * 1e-200, y).score(X * 1e-200, y) > 0.8
+
+
+def test_class_weights_by_name():
+    """Classes that are not named have weight one, in batches too; what is no class, or no weight, is told."""
+    X, y = load_iris(return_X_y=True)
+    weighted = SumStackSoftplusClassifier(**SMALL, class_weight={1: 2.0})
+    weighted.partial_fit(X, y, classes=[0, 1, 2])
+    weighted.partial_fit(X[:100], y[:100])
+    repeated = np.concatenate([np.arange(150), np.arange(50, 100)])
+    one = clone(weighted).fit(X, y).predict_proba(X)
+    assert np.array_equal(one, SumStackSoftplusClassifier(**SMALL).fit(X[repeated], y[repeated]).predict_proba(X))
+    with pytest.raises(ValueError, match=r"class_weight names 5, which is none of the classes \[0, 1, 2\]"):
+        clone(weighted).set_params(class_weight={0: 1.0, 5: 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match=r"class_weight must be finite and >= 0; got -1\.0 for class 2"):
+        clone(weighted).set_params(class_weight={2: -1.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("labels", [[3, 2**63 + 5], [True, False], ["yes", "no"], [1.0, -2.0]])
+def test_labels_of_any_kind_are_saved(labels, moons, tmp_path):
+    """Unsigned numbers past those with a sign too, and labels that are Python objects."""
+    X, y = moons
+    given = np.array(labels, dtype=np.uint64 if labels[0] == 3 else None)[y]
+    model = SumStackSoftplusClassifier(**SMALL).fit(X, given)
+    model.save(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").predict(X), model.predict(X))
+    again = SumStackSoftplusClassifier(**SMALL).fit(X, given.astype(object))
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_large_columns_are_saved(moons, tmp_path):
+    """A model of columns as large as 1e200 can be read again, explained, and asked for counterfactuals."""
+    X, y = moons
+    large = np.column_stack([X * [1.0, 1e200], np.full(len(X), 1e200)])
+    model = SumStackSoftplusClassifier(**SMALL).fit(large, y)
+    model.save(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").predict_proba(large), model.predict_proba(large))
+    with pytest.raises(ValueError, match="row 0 of X has numbers so large"):
+        model.predict_proba_draws(np.full((1, 3), 1.7e308))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "b": ["q"] * len(X)}), "column 'b' of X holds 'q'"),
+        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "when": pd.Timestamp("2020-01-01")}), "column 'when' of X holds"),
+        (lambda pd, X: [[row[0], "low"] for row in X.tolist()], "column 1 of X holds 'low'"),  # noqa: ARG005
+    ],
+)
+def test_columns_without_numbers_are_named(make, message, moons):
+    """With what is in them, and what to do."""
+    pd = pytest.importorskip("pandas")
+    X, y = moons
+    with pytest.raises(ValueError, match=message):
+        SumStackSoftplusClassifier(**SMALL).fit(make(pd, X), y)
+
+
+def test_missing_labels_are_named(moons):
+    """By their row."""
+    X, y = moons
+    given = np.array(["no", "yes"], dtype=object)[y]
+    given[17] = None
+    with pytest.raises(ValueError, match="y has no label at row 17"):
+        SumStackSoftplusClassifier(**SMALL).fit(X, given)
+
+
+def test_columns_far_from_zero_keep_their_digits():
+    """A spread of a few parts in 1e11 is no rounding error."""
+    t = np.linspace(0.0, 50.0, 200)
+    X, y = (t + 1e12)[:, None], (t > 20.0).astype(int)
+    assert SumStackSoftplusClassifier(**SMALL).fit(X, y).score(X, y) > 0.98
 
 
 def test_chains_may_begin_at_modes(moons):

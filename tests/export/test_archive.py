@@ -103,8 +103,8 @@ def test_what_is_no_model(tmp_path):
     with pytest.raises(ModelFileError, match="no softpolytope model"):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 3}))
-    with pytest.raises(ModelFileError, match=r"version 3; this softpolytope reads version 2\. Update softpolytope"):
+        archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 4}))
+    with pytest.raises(ModelFileError, match=r"version 4; this softpolytope reads version 3\. Update softpolytope"):
         load_model(path)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nowhere")

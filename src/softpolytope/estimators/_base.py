@@ -18,15 +18,15 @@ from softpolytope._typing import FloatArray
 from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import Fitted, fit_regression, take_batch
 from softpolytope.estimators._geometry import GeometryMixin
-from softpolytope.estimators._parameters import (
-    Settings,
+from softpolytope.estimators._inputs import (
+    check_class_weight,
     check_finite,
-    check_for_partitions,
-    checked_settings,
+    naming_columns,
+    plain_labels,
     row_weights,
-    seed_of,
     take_columns,
 )
+from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, seed_of
 from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
 from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
@@ -162,6 +162,7 @@ class SoftplusBase(
         if earlier and self.inference_ != settings.inference:
             warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=4)
             earlier = []
+            self._first_kept = settings.schedule.n_burn_in
         how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
         fits: list[Fitted] = []
         before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
@@ -229,18 +230,29 @@ class SoftplusBase(
         >>> model.score(X, y) > 0.95
         True
         """
+        before = dict(self.__dict__)
+        try:
+            return self._take_batch(X, y, classes, sample_weight)
+        except BaseException:
+            # A batch that fails, or is interrupted, changes nothing.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         settings = checked_settings(self)
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
         fits: list[Fitted] = getattr(self, "_fits", [])
         if fits and self.inference_ == "gibbs":
-            warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=2)
+            warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=3)
             fits, classes = [], self.classes_ if classes is None else classes
         if any(fit.stream is None for fit in fits):
             raise ValueError("partial_fit cannot go on with a model that was read from a file; fit it again.")
         is_first = not fits
         X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
         self._take_classes(classes, is_first=is_first)
+        check_class_weight(self.class_weight, self.classes_)
         is_known = np.isin(y, self.classes_)
         if not is_known.all():
             strange = np.asarray(y)[~is_known].tolist()[0]
@@ -273,6 +285,7 @@ class SoftplusBase(
         """Check the data; one task for two classes, one per class for more."""
         X, y, weights = self._checked_rows(X, y, sample_weight, is_first=not goes_on)
         classes, codes = np.unique(y, return_inverse=True)
+        check_class_weight(self.class_weight, classes)
         totals = np.bincount(codes, weights)
         if len(classes) < 2:
             raise ValueError(f"y holds only one class, {classes.tolist()[0]!r}; at least two classes are needed.")
@@ -290,6 +303,7 @@ class SoftplusBase(
         take_columns(self, source.n_features, names, reset=not goes_on)
         labels = labels_of(survey := surveyed(place, source.names), self.class_weight)
         check_classification_targets(labels.classes)
+        check_class_weight(self.class_weight, labels.classes)
         if goes_on and not np.array_equal(labels.classes, self.classes_):
             raise ValueError("warm_start goes on from the last fit, which had other classes.")
         self.classes_ = labels.classes
@@ -299,17 +313,18 @@ class SoftplusBase(
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Any, Any, FloatArray]:
         """Rows, labels and weights."""
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=2 if is_first else 1,
-            reset=is_first,
-        )
+        with naming_columns(X):
+            X, y = validate_data(
+                self,
+                X,
+                plain_labels(y),
+                accept_sparse="csr",
+                dtype=np.float64,
+                order="C",
+                ensure_all_finite=False,
+                ensure_min_samples=2 if is_first else 1,
+                reset=is_first,
+            )
         check_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
         if sample_weight is not None:

@@ -1,5 +1,7 @@
 """A regression by climbs of the posterior: its draws are modes."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import SeedSequence
 
@@ -10,6 +12,7 @@ from softpolytope.estimators._units import Units
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
 from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
+from softpolytope.optimise.modes import Mode
 from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
 from softpolytope.optimise.run import SearchOptions, find_modes
 
@@ -39,6 +42,21 @@ def maximise(
         start,
     )
     return posterior_of(result, units, settings), result, result.is_complete
+
+
+def in_other_units(result: ModesResult, before: Units | None, now: Units) -> ModesResult:
+    """The same modes for columns that are changed in another way; where they are not, to the same bits."""
+    if before is None or before.are_same(now):
+        return result
+
+    def changed(mode: Mode) -> Mode:
+        return Mode(now.from_user(before.of_user(mode.coefficients)), mode.log_weights)
+
+    modes = [
+        [FoundMode(changed(found.mode), found.log_likelihood, changed(found.whole)) for found in side]
+        for side in result.modes
+    ]
+    return replace(result, modes=modes)
 
 
 def posterior_of(result: ModesResult, units: Units, settings: Settings) -> RegressionPosterior:

@@ -11,16 +11,19 @@ from softpolytope.geometry.features import Features
 from softpolytope.model.data import TrainingData
 
 # A column of equal numbers has a spread of rounding errors, below this share of its size.
-SMALLEST_SPREAD = 1e-10
+SMALLEST_SPREAD = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSummary:
-    """Weight of the rows, and mean, mean square deviation and range of each feature."""
+    """Weight of the rows, and mean, standard deviation and range of each feature.
+
+    Of columns as large as 1e200 the square is no number, so deviations are kept, and never squared.
+    """
 
     weight: float
     mean: FloatArray  # (features,)
-    variance: FloatArray  # (features,)
+    deviation: FloatArray  # (features,)
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
 
@@ -38,7 +41,7 @@ class FeatureSummary:
             variance = shares @ (design - mean) ** 2
             lower, upper = design.min(axis=0), design.max(axis=0)
         scale = data.column_scale
-        parts = (mean * scale, variance * scale**2, lower * scale, upper * scale)
+        parts = (mean * scale, np.sqrt(variance) * scale, lower * scale, upper * scale)
         return cls(weight, *(np.asarray(part[1:]) for part in parts))
 
     def merged(self, other: "FeatureSummary") -> "FeatureSummary":
@@ -46,17 +49,18 @@ class FeatureSummary:
         weight = self.weight + other.weight
         share = other.weight / weight
         gap = other.mean - self.mean
+        within = np.hypot(np.sqrt(1.0 - share) * self.deviation, np.sqrt(share) * other.deviation)
         return FeatureSummary(
             weight,
             self.mean + share * gap,
-            (1.0 - share) * self.variance + share * other.variance + share * (1.0 - share) * gap**2,
+            np.hypot(within, np.sqrt(share * (1.0 - share)) * gap),
             np.minimum(self.lower, other.lower),
             np.maximum(self.upper, other.upper),
         )
 
     def named(self, names: Any = None) -> Features:
         """With names, by default x0, x1, ...; a feature without spread is measured in its own unit."""
-        scale = np.sqrt(self.variance)
+        scale = self.deviation
         has_spread = scale > SMALLEST_SPREAD * np.maximum(np.abs(self.lower), np.abs(self.upper))
         known = [f"x{number}" for number in range(len(scale))] if names is None else [str(name) for name in names]
         return Features(tuple(known), np.where(has_spread, scale, 1.0), self.lower, self.upper)

@@ -19,7 +19,7 @@ Arrays = dict[str, NDArray[Any]]
 _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_active": "bool", "starts": "int64",
                 "log_likelihood": "float64"}  # fmt: skip
 _SERIES = ("log_likelihood", "n_active", "mass")
-_CLASS_KINDS = {"b": "bool", "i": "int64", "u": "int64", "f": "float64", "U": "str", "O": "str"}
+_CLASS_KINDS = {"b": "bool", "i": "int64", "u": "uint64", "f": "float64", "U": "str", "O": "str"}
 MOST_CLASSES = 100_000
 # What else a file may hold, by the name in its header: rooms above this one say how theirs are read.
 _OTHER_MODELS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
@@ -32,7 +32,12 @@ def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -
 
 def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
-    write_archive(path, *packed_classifier(classifier))
+    header, arrays = packed_classifier(classifier)
+    try:
+        classifier_from(header, arrays, {header["class"]: type(classifier)})
+    except (ModelFileError, ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"this model cannot be saved, because no one could read the file: {error}") from error
+    write_archive(path, header, arrays)
 
 
 def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
@@ -41,7 +46,7 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     regressions = []
     # All regressions have the same rows.
     features = classifier._fits[0].features
-    arrays["features"] = np.stack([features.mean, features.variance, features.lower, features.upper])
+    arrays["features"] = np.stack([features.mean, features.deviation, features.lower, features.upper])
     for number, fit in enumerate(classifier._fits):
         arrays[f"{number}.probes"] = fit.probe_chances
         for side, labelling in enumerate(fit.posterior.labelings):
@@ -84,7 +89,7 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     values = classes["values"]
     _check(classes["kind"] in _CLASS_KINDS.values() and isinstance(values, list), "the classes are not readable.")
     _check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
-    wanted = {"bool": bool, "int64": int, "float64": float, "str": str}[classes["kind"]]
+    wanted = {"bool": bool, "int64": int, "uint64": int, "float64": float, "str": str}[classes["kind"]]
     _check(all(type(value) is wanted for value in values), "the classes are not of one kind.")
     classifier.classes_ = np.array(values, dtype=classes["kind"])
     _check(len(np.unique(classifier.classes_)) == len(values), "two classes are the same.")
@@ -142,7 +147,7 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, features: Fea
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, None, None, is_complete=True, probe_chances=probes, features=features)
+    return Fitted(posterior, None, None, None, None, {}, True, probes, features)  # noqa: FBT003
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

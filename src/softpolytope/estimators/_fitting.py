@@ -6,12 +6,12 @@ import numpy as np
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._chains import Chains, sample
-from softpolytope.estimators._climbs import maximise
+from softpolytope.estimators._climbs import in_other_units, maximise
 from softpolytope.estimators._features import FeatureSummary
-from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._parameters import Settings, carried_parameters, check_same_model
 from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
 from softpolytope.estimators._tasks import AnyTask, How, Task
-from softpolytope.model.data import TrainingData
+from softpolytope.estimators._units import Units
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.results import ModesResult
 from softpolytope.parallel.blas import one_blas_thread
@@ -25,6 +25,8 @@ class Fitted:
     chains: Chains | None  # of a fit by Gibbs sampling
     modes: ModesResult | None  # of a fit by climbs
     stream: Stream | None  # the same, ready for more rows
+    units: Units | None  # in which the modes are
+    model: dict[str, object]  # what a fit that goes on must share with this one
     is_complete: bool  # False if it was stopped before its end
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     features: FeatureSummary
@@ -44,10 +46,14 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted 
             posterior, chains, is_complete = sample(data, units, task, settings, how, digest, before)
         else:
             start = earlier.modes if earlier is not None else None
+            if earlier is not None and start is not None:
+                check_same_model(earlier.model, settings, "warm_start goes on with the modes of the last fit")
+                start = in_other_units(start, earlier.units, units)
             posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
-            stream = stream_of(modes, units, units.columns(given.weight))
+            stream = stream_of(modes, units, given.features)
         chances = posterior.probability_draws(given.probes)
-    return Fitted(posterior, chains, modes, stream, is_complete, chances, given.features)
+    carried = carried_parameters(settings)
+    return Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features)
 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -56,8 +62,8 @@ def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None)
         if earlier is None or earlier.stream is None:
             stream, posterior = begun(task, settings, how)
         else:
+            check_same_model(earlier.model, settings, "partial_fit goes on with the modes of earlier rows")
             stream, posterior = continued(earlier.stream, task, settings, how)
-        features = FeatureSummary.of(TrainingData.from_arrays(task.design, task.is_positive, task.row_weights))
-    features = features if earlier is None else earlier.features.merged(features)
     no_probes = np.zeros((len(posterior.labelings[0].draws), 0))
-    return Fitted(posterior, None, None, stream, is_complete=True, probe_chances=no_probes, features=features)
+    carried = carried_parameters(settings)
+    return Fitted(posterior, None, None, stream, None, carried, True, no_probes, stream.features)  # noqa: FBT003

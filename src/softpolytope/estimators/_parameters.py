@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 
 from softpolytope._typing import FloatArray
 from softpolytope.gibbs.sweep import Moves
@@ -54,6 +52,22 @@ class Settings:
         """All that chains must share with those they go on from: everything but how long and where."""
         numbers_of = (self.max_experts, self.n_layers, self.fit_weight, self.n_chains)
         return (*numbers_of, self.moves, self.start, self.prior, self.symmetric, self.standardize)
+
+
+def carried_parameters(settings: Settings) -> dict[str, object]:
+    """What modes that go on must share with those they go on from."""
+    names = ("max_experts", "n_layers", "fit_weight", "n_restarts", "symmetric", "prior")
+    return {name: getattr(settings, name) for name in names}
+
+
+def check_same_model(earlier: dict[str, object], settings: Settings, what: str) -> None:
+    """Raise if modes of another model are to go on."""
+    for name, value in carried_parameters(settings).items():
+        if earlier[name] != value:
+            raise ValueError(
+                f"{what}, which had {name}={earlier[name]!r}, and {name} is {value!r} now; set it back, or start anew "
+                "with another classifier (sklearn.base.clone) or warm_start=False."
+            )
 
 
 def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> Settings:
@@ -108,26 +122,6 @@ def check_for_partitions(estimator: Any, settings: Settings) -> None:
             'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row; for '
             'rows in partitions use a checkpoint, or scan="collapsed".'
         )
-
-
-def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) -> None:
-    """Learn number and names of the columns from the first rows, or check those of later ones."""
-    known = getattr(estimator, "feature_names_in_", None)
-    if not reset:
-        if n_features != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {n_features} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        if names is not None and known is not None and list(names) != list(known):
-            wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
-            raise ValueError(f"the columns of X are not those of the rows fitted; there are {', '.join(wrong[:10])}.")
-        return
-    estimator.n_features_in_ = n_features
-    if names is not None:
-        estimator.feature_names_in_ = names
-    elif known is not None:
-        del estimator.feature_names_in_
 
 
 def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", "map"]:
@@ -197,48 +191,3 @@ def seed_of(random_state: Any) -> int:
             raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {seed}.")
         return seed
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def check_finite(X: Any, names: Any) -> None:
-    """Raise at the first entry that is not a finite number, naming its column and row."""
-    entries: Any = X
-    if sparse.issparse(X) and len(entries.indices):
-        n_columns = entries.shape[1]
-        if entries.indices.min() < 0 or entries.indices.max() >= n_columns:
-            raise ValueError(f"sparse X has an index outside its {n_columns} columns; it is damaged.")
-    values = entries.data if sparse.issparse(X) else entries
-    # A sum is finite only if all its terms are, and costs half as much.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()) or np.isfinite(values).all():
-            return
-    bad = np.argwhere(~np.isfinite(values))[0]
-    if sparse.issparse(X):
-        value = values[bad[0]]
-        row, column = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1, int(entries.indices[bad[0]])
-    else:
-        value, row, column = values[tuple(bad)], int(bad[0]), int(bad[1])
-    label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
-    kind = "NaN" if np.isnan(value) else f"{value} (infinity)"
-    raise ValueError(
-        f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
-        "Impute or drop such rows first."
-    )
-
-
-def row_weights(estimator: Any, y: Any, sample_weight: FloatArray | None) -> FloatArray:
-    """Sample weights times class weights."""
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    is_bad = ~np.isfinite(weights) | (weights < 0.0)
-    if is_bad.any():
-        row = int(np.flatnonzero(is_bad)[0])
-        raise ValueError(f"sample_weight must be finite and >= 0; got {weights[row]} at row {row}.")
-    if estimator.class_weight is None:
-        return weights
-    if estimator.class_weight == "balanced" and sample_weight is not None:
-        # Balanced with respect to the weights: rows given twice and rows of weight two are the same data.
-        classes, codes = np.unique(y, return_inverse=True)
-        totals = np.bincount(codes, weights)
-        with np.errstate(divide="ignore"):
-            factors = np.where(totals > 0.0, totals.sum() / (len(classes) * totals), 0.0)
-        return np.asarray(weights * factors[codes])
-    return np.asarray(weights * compute_sample_weight(estimator.class_weight, y))

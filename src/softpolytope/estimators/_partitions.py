@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._features import SMALLEST_SPREAD, FeatureSummary
+from softpolytope.estimators._inputs import class_factors
 from softpolytope.estimators._parameters import FEWEST_ROWS_FOR_MODES, Settings
 from softpolytope.estimators._survey import Moments, Survey, SurveyRecipe, power_of_two
 from softpolytope.estimators._tasks import Prepared
-from softpolytope.estimators._units import SMALLEST_SPREAD, Units
+from softpolytope.estimators._units import Units
 from softpolytope.model.partition import PartitionedData, Preparation
 from softpolytope.parallel.blas import one_blas_thread
 from softpolytope.parallel.places import Place
@@ -54,11 +55,9 @@ def labels_of(survey: Survey, class_weight: Any) -> Labels:
         factors = np.ones(len(classes))
     elif class_weight == "balanced":
         factors = weights.sum() / (len(classes) * weights)
-    elif isinstance(class_weight, dict):
-        factors = np.array([float(class_weight.get(value, 1.0)) for value in classes.tolist()])
     else:
-        raise ValueError(f'class_weight must be a dict, "balanced" or None; got {class_weight!r}.')
-    if not (np.isfinite(factors) & (factors > 0.0)).all():
+        factors = class_factors(class_weight, classes)
+    if not (factors > 0.0).all():
         raise ValueError(f"class_weight must be finite and > 0 for rows in partitions; got {class_weight!r}.")
     return Labels(classes, factors, [item.times(factor) for item, factor in zip(found, factors, strict=True)])
 
@@ -156,5 +155,5 @@ class PartitionedTask:
     def _features(self) -> FeatureSummary:
         moments = self.moments
         scale = np.where(moments.scale > 0.0, moments.scale, 1.0)
-        variance = moments.square / moments.weight * scale**2
-        return FeatureSummary(moments.weight, moments.mean * scale, variance, moments.lower, moments.upper)
+        deviation = np.sqrt(moments.square / moments.weight) * scale
+        return FeatureSummary(moments.weight, moments.mean * scale, deviation, moments.lower, moments.upper)

@@ -1,5 +1,6 @@
 """What all classifiers predict, and what they tell of the posterior."""
 
+import numbers
 import warnings
 from copy import copy
 from functools import partial
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._fitting import Fitted
-from softpolytope.estimators._parameters import check_finite, take_columns
+from softpolytope.estimators._inputs import check_finite, take_columns
 from softpolytope.inspection.diagnostics import Diagnosis, diagnose
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior
@@ -93,11 +94,11 @@ class PredictionMixin:
         With more than two classes, of all of them: (n_draws, n_samples, n_classes).
         """
         rows = self._validated_rows(X)
-        draws = [item.probability_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
-        if len(draws) == 1:
-            return draws[0]
-        positive = np.stack(draws)
-        return np.ascontiguousarray(np.moveaxis(combined(positive, 1.0 - positive), 0, -1))
+        pairs = [item.chance_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
+        if len(pairs) == 1:
+            return pairs[0][0]
+        positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
+        return np.ascontiguousarray(np.moveaxis(combined(positive, negative), 0, -1))
 
     def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
         """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
@@ -114,7 +115,7 @@ class PredictionMixin:
                 'trust, fit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
                 stacklevel=2,
             )
-        if not 0.0 < level < 1.0:
+        if not (isinstance(level, numbers.Real) and 0.0 < level < 1.0):
             raise ValueError(f"level must be between 0 and 1; got {level!r}.")
         if is_dask_collection(X):
             shape = (0, 2) if len(self.classes_) == 2 else (0, len(self.classes_), 2)

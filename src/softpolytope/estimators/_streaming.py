@@ -7,12 +7,14 @@ from functools import partial
 
 import numpy as np
 from numpy.random import SeedSequence
+from scipy import sparse
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._climbs import posterior_of
+from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import How, Task
-from softpolytope.estimators._units import Columns, Units, no_columns
+from softpolytope.estimators._units import Units, plain_units, running_units
 from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import RegressionPosterior
@@ -30,7 +32,7 @@ class Stream:
 
     followers: list[list[Follower]]  # by labelling and restart; coefficients in the user's units
     precision_rates: FloatArray  # (restarts,)
-    columns: Columns  # of all rows seen
+    features: FeatureSummary  # of all rows seen
 
     def of_units(self, units: Units, *, back: bool = False) -> None:
         """Express all coefficients in other units, or back in the user's."""
@@ -55,8 +57,8 @@ class _Told:
 def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take the first batch: it decides the precision rate, and where the modes begin."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
-    columns = no_columns(data.n_columns).updated(data)
-    units = _units(columns, settings)
+    features = FeatureSummary.of(data)
+    units = _units(features, data, settings)
     size = ModeSettings(
         settings.max_experts,
         settings.n_layers,
@@ -72,30 +74,32 @@ def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionP
     )
     if not result.is_complete and not told.to_stop:
         raise KeyboardInterrupt
-    return stream_of(result, units, columns), posterior_of(result, units, settings)
+    return stream_of(result, units, features), posterior_of(result, units, settings)
 
 
-def stream_of(result: ModesResult, units: Units, columns: Columns) -> Stream:
+def stream_of(result: ModesResult, units: Units, features: FeatureSummary) -> Stream:
     """A stream that goes on where a search ended."""
     followers = [
         [Follower(Mode(units.of_user(found.whole.coefficients), found.whole.log_weights)) for found in modes]
         for modes in result.modes
     ]
-    return Stream(followers, result.precision_rates, columns)
+    return Stream(followers, result.precision_rates, features)
 
 
 def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take another batch; returns the stream after it and what it knows."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
     # A copy, so that a batch that fails leaves nothing half done.
-    after = Stream(deepcopy(stream.followers), stream.precision_rates, stream.columns.updated(data))
-    # The spread of the columns is known better with every batch; coefficients are expressed in today's units.
-    units = _units(after.columns, settings)
+    features = stream.features.merged(FeatureSummary.of(data))
+    after = Stream(deepcopy(stream.followers), stream.precision_rates, features)
+    # The spread of the columns is known better with every batch, and sparse rows are not centred; coefficients are
+    # expressed in the units of the batch.
+    units = _units(features, data, settings)
     landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
     after.of_units(units)
     rows = units.applied(data)
     sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
-    n_before = stream.columns.weight
+    n_before = stream.features.weight
     tasks = [
         partial(follow, follower, side, landscape, float(rate), n_before)
         for side, followers in zip(sides, after.followers, strict=True)
@@ -121,7 +125,7 @@ def _found(mode: Mode, rows: TrainingData) -> FoundMode:
     return FoundMode(mode, pruned(mode, home)[1], mode)
 
 
-def _units(columns: Columns, settings: Settings) -> Units:
+def _units(features: FeatureSummary, batch: TrainingData, settings: Settings) -> Units:
     if settings.standardize:
-        return columns.units()
-    return Units(np.zeros_like(columns.mean), np.ones_like(columns.mean))
+        return running_units(features, is_sparse=bool(sparse.issparse(batch.design)))
+    return plain_units(batch)

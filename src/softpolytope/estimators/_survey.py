@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._parameters import check_finite
+from softpolytope.estimators._inputs import check_finite
 from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
 # Rows at which diagnostics compare the chains' probabilities.

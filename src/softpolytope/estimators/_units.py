@@ -7,10 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
+from softpolytope.estimators._features import SMALLEST_SPREAD, FeatureSummary
 from softpolytope.model.data import TrainingData
-
-# A column of equal numbers has a spread of rounding errors, below this share of its mean.
-SMALLEST_SPREAD = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +17,10 @@ class Units:
 
     centre: FloatArray  # (columns,)
     scale: FloatArray  # (columns,)
+
+    def are_same(self, other: "Units") -> bool:
+        """Whether both change columns alike."""
+        return np.array_equal(self.centre, other.centre) and np.array_equal(self.scale, other.scale)
 
     def of_user(self, coefficients: FloatArray) -> FloatArray:
         """Coefficients (..., columns) for the user's columns."""
@@ -32,10 +34,6 @@ class Units:
         slopes[..., 0] += (coefficients[..., 1:] * self.centre[1:]).sum(axis=-1)
         return slopes
 
-    def columns(self, weight: float) -> "Columns":
-        """Columns that have these units, seen with so much weight."""
-        return Columns(weight, self.centre.copy(), self.scale**2)
-
     def applied(self, data: TrainingData) -> TrainingData:
         """Rows with their columns changed so."""
         design: Any = data.design
@@ -43,55 +41,23 @@ class Units:
             changed = design.copy()
             changed.data *= (data.column_scale / self.scale)[changed.indices]
         else:
-            changed = (design * data.column_scale - self.centre) / self.scale
+            ratio = data.column_scale / self.scale
+            changed = (design - self.centre / data.column_scale) * ratio
             changed[:, 0] = 1.0
         return replace(data, design=changed, column_scale=np.ones(data.n_columns))
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Weight, mean and mean square deviation of the columns of all rows seen."""
+def running_units(features: FeatureSummary, *, is_sparse: bool) -> Units:
+    """Units in which columns like those seen so far have variance 1 and mean 0, or, if they stay sparse, mean square 1.
 
-    weight: float
-    mean: FloatArray  # (columns,)
-    variance: FloatArray  # (columns,); of sparse rows the mean square, and the mean counts as zero
-
-    def updated(self, data: TrainingData) -> "Columns":
-        """With more rows."""
-        weight = float(data.row_weights.sum())
-        shares = data.row_weights / weight
-        design: Any = data.design
-        if sparse.issparse(data.design):
-            mean = np.zeros(data.n_columns)
-            squares = design.copy()
-            squares.data = (squares.data * data.column_scale[squares.indices]) ** 2
-            variance = shares @ squares
-        else:
-            rows = design * data.column_scale
-            mean = shares @ rows
-            variance = shares @ (rows - mean) ** 2
-        total = self.weight + weight
-        share = weight / total
-        gap = mean - self.mean
-        return Columns(
-            total,
-            self.mean + share * gap,
-            (1.0 - share) * self.variance + share * variance + share * (1.0 - share) * gap**2,
-        )
-
-    def units(self) -> Units:
-        """Mean 0 and variance 1; the intercept, and columns without spread, keep their size."""
-        scale = np.sqrt(self.variance)
-        is_left = scale <= SMALLEST_SPREAD * np.abs(self.mean)
-        is_left[0] = True
-        centre = self.mean.copy()
-        centre[0] = 0.0
-        return Units(centre, np.where(is_left, 1.0, scale))
-
-
-def no_columns(n_columns: int) -> Columns:
-    """Of no rows."""
-    return Columns(0.0, np.zeros(n_columns), np.zeros(n_columns))
+    The intercept keeps its size; a column without spread is measured by its own, so that later rows may have one.
+    """
+    size = np.maximum(np.abs(features.lower), np.abs(features.upper))
+    has_spread = features.deviation > SMALLEST_SPREAD * size
+    centre = np.zeros_like(features.mean) if is_sparse else features.mean
+    scale = np.hypot(features.mean, features.deviation) if is_sparse else features.deviation
+    scale = np.where(has_spread & (scale > 0.0), scale, np.where(size > 0.0, size, 1.0))
+    return Units(np.concatenate([[0.0], centre]), np.concatenate([[1.0], scale]))
 
 
 def plain_units(data: TrainingData) -> Units:

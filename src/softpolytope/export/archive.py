@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "softpolytope model"
-VERSION = 2
+VERSION = 3
 
 HEADER = "model.json"
 LARGEST_HEADER = 256_000_000  # bytes

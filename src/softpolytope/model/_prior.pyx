@@ -1,6 +1,6 @@
 """The collapsed log prior of coefficients and weights, and its gradient."""
 
-from libc.math cimport exp, fmax, log1p
+from libc.math cimport INFINITY, exp, fabs, fmax, log, log1p
 
 
 def add_prior(
@@ -20,8 +20,15 @@ def add_prior(
             scale = fmax(2.0 * precision_rates[expert, layer], 1e-300)
             for column in range(coefficients.shape[2]):
                 square = coefficients[expert, layer, column] * coefficients[expert, layer, column]
-                logs += log1p(square / scale)
-                slopes[expert, layer, column] -= 2.0 * power * coefficients[expert, layer, column] / (scale + square)
+                if square / scale < INFINITY:
+                    logs += log1p(square / scale)
+                    slopes[expert, layer, column] -= (
+                        2.0 * power * coefficients[expert, layer, column] / (scale + square)
+                    )
+                else:
+                    # Coefficients of tiny columns: the square is no number, but its logarithm is.
+                    logs += 2.0 * log(fabs(coefficients[expert, layer, column])) - log(scale)
+                    slopes[expert, layer, column] -= 2.0 * power / coefficients[expert, layer, column]
         weight = exp(log_weights[expert])
         value += weight_shape * log_weights[expert] - concentration * weight
         weight_slopes[expert] += weight_shape - concentration * weight

@@ -109,15 +109,22 @@ class RegressionPosterior:
         """P(y = 1) and P(y = 0) of rows, averaged over draws; neither is one minus the other, so both are precise."""
         blocks = list(self._over_blocks(X, estimate, n_threads, _mean_chances))
         positive, negative = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
-        if np.isnan(positive).any():
-            row = int(np.flatnonzero(np.isnan(positive))[0])
-            raise ValueError(f"row {row} of X has numbers so large that its linear predictors overflow.")
+        _check_for_overflow(positive)
         return positive, negative
 
     def probability_draws(self, X: Any, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
         """P(y = 1) of every draw, (draws, rows)."""
         blocks = list(self._over_blocks(X, estimate, n_threads, lambda rates: _chances(rates)[0]))
-        return np.concatenate(blocks, axis=1)
+        positive = np.concatenate(blocks, axis=1)
+        _check_for_overflow(positive)
+        return positive
+
+    def chance_draws(self, X: Any, estimate: Estimate = "mean", n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
+        """P(y = 1) and P(y = 0) of every draw, (draws, rows), both precise."""
+        blocks = list(self._over_blocks(X, estimate, n_threads, _chances))
+        positive, negative = (np.concatenate([block[side] for block in blocks], axis=1) for side in (0, 1))
+        _check_for_overflow(positive)
+        return positive, negative
 
     def _over_blocks(
         self, X: Any, estimate: Estimate, n_threads: int, finish: Callable[[list[FloatArray]], Any]
@@ -147,6 +154,13 @@ def _chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
         return -np.expm1(-own), np.exp(-own)
     other = rates[1]
     return 0.5 * (np.exp(-other) - np.expm1(-own)), 0.5 * (np.exp(-own) - np.expm1(-other))
+
+
+def _check_for_overflow(chances: FloatArray) -> None:
+    """Raise if the probability of a row, the last axis, is no number."""
+    if np.isnan(chances).any():
+        row = int(np.argwhere(np.isnan(chances))[0, -1])
+        raise ValueError(f"row {row} of X has numbers so large that its linear predictors overflow.")
 
 
 def _mean_chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:

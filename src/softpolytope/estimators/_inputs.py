@@ -1,0 +1,156 @@
+"""Checks of rows, labels and weights that users hand to a classifier."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_sample_weight
+
+from softpolytope._typing import FloatArray
+
+
+def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) -> None:
+    """Learn number and names of the columns from the first rows, or check those of later ones."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if not reset:
+        if n_features != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {n_features} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        if names is not None and known is not None and list(names) != list(known):
+            wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
+            raise ValueError(f"the columns of X are not those of the rows fitted; there are {', '.join(wrong[:10])}.")
+        return
+    estimator.n_features_in_ = n_features
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif known is not None:
+        del estimator.feature_names_in_
+
+
+def check_finite(X: Any, names: Any) -> None:
+    """Raise at the first entry that is not a finite number, naming its column and row."""
+    entries: Any = X
+    if sparse.issparse(X) and len(entries.indices):
+        n_columns = entries.shape[1]
+        if entries.indices.min() < 0 or entries.indices.max() >= n_columns:
+            raise ValueError(f"sparse X has an index outside its {n_columns} columns; it is damaged.")
+    values = entries.data if sparse.issparse(X) else entries
+    # A sum is finite only if all its terms are, and costs half as much.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
+            return
+    bad = np.argwhere(~np.isfinite(values))[0]
+    if sparse.issparse(X):
+        value = values[bad[0]]
+        row, column = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1, int(entries.indices[bad[0]])
+    else:
+        value, row, column = values[tuple(bad)], int(bad[0]), int(bad[1])
+    label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
+    kind = "NaN" if np.isnan(value) else f"{value} (infinity)"
+    raise ValueError(
+        f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
+        "Impute or drop such rows first."
+    )
+
+
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Where rows cannot be made numbers, say which column cannot."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        is_table = hasattr(X, "columns") and hasattr(X, "dtypes")
+        if not is_table and "could not convert string" not in str(error):
+            raise
+        found = _column_without_numbers(X, is_table=is_table)
+        if found is None:
+            raise
+        name, value = found
+        raise ValueError(
+            f"column {name!r} of X holds {value!r}, which is no number; encode such columns first "
+            "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
+        ) from error
+
+
+def _column_without_numbers(X: Any, *, is_table: bool) -> tuple[Any, Any] | None:
+    """Name and first bad value of the first column that cannot be made numbers."""
+    rows = None if is_table else np.asarray(X, dtype=object)
+    if rows is not None and rows.ndim != 2:
+        return None
+    for number in range(X.shape[1] if rows is None else rows.shape[1]):
+        column = (
+            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
+            if rows is None
+            else rows[:, number]
+        )
+        for value in column.tolist():
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return (X.columns[number] if is_table else number), value
+        if column.dtype.kind in "mM":
+            return (X.columns[number] if is_table else number), column[0]
+    return None
+
+
+def plain_labels(y: Any) -> Any:
+    """Labels that are Python objects as an array of their own kind, if they have one; raises where one is missing."""
+    has_kind = hasattr(y, "dtype") and str(y.dtype) != "object"
+    given = None if has_kind else np.asarray(y)
+    if given is None or given.dtype.kind != "O" or given.ndim != 1:
+        return y
+    for row, value in enumerate(given.tolist()):
+        if value is None or value != value:  # noqa: PLR0124  # NaN is what differs from itself
+            raise ValueError(f"y has no label at row {row}, but {value!r}; drop such rows first.")
+    kinds = {type(value) for value in given.tolist()}
+    if kinds == {int}:
+        # Left to itself, NumPy makes doubles of numbers of which some need all 64 bits.
+        return given.astype(np.int64 if max(given) < 2**63 else np.uint64)
+    return given.astype(kinds.pop()) if len(kinds) == 1 and kinds <= {bool, float} else y
+
+
+def row_weights(estimator: Any, y: Any, sample_weight: FloatArray | None) -> FloatArray:
+    """Sample weights times class weights."""
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    is_bad = ~np.isfinite(weights) | (weights < 0.0)
+    if is_bad.any():
+        row = int(np.flatnonzero(is_bad)[0])
+        raise ValueError(f"sample_weight must be finite and >= 0; got {weights[row]} at row {row}.")
+    if estimator.class_weight is None:
+        return weights
+    if estimator.class_weight == "balanced" and sample_weight is not None:
+        # Balanced with respect to the weights: rows given twice and rows of weight two are the same data.
+        classes, codes = np.unique(y, return_inverse=True)
+        totals = np.bincount(codes, weights)
+        with np.errstate(divide="ignore"):
+            factors = np.where(totals > 0.0, totals.sum() / (len(classes) * totals), 0.0)
+        return np.asarray(weights * factors[codes])
+    if estimator.class_weight == "balanced":
+        return np.asarray(weights * compute_sample_weight("balanced", y))
+    classes, codes = np.unique(y, return_inverse=True)
+    return np.asarray(weights * class_factors(estimator.class_weight, classes)[codes])
+
+
+def class_factors(class_weight: Any, classes: Any) -> FloatArray:
+    """The factor of each class; one of those that a dictionary does not name."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight must be a dict, "balanced" or None; got {class_weight!r}.')
+    factors = np.array([float(class_weight.get(value, 1.0)) for value in classes.tolist()])
+    for value, factor in zip(classes.tolist(), factors.tolist(), strict=True):
+        if not (math.isfinite(factor) and factor >= 0.0):
+            raise ValueError(f"class_weight must be finite and >= 0; got {factor} for class {value!r}.")
+    return factors
+
+
+def check_class_weight(class_weight: Any, classes: Any) -> None:
+    """Raise if weights are given to what is no class."""
+    strange = (
+        [key for key in class_weight if key not in set(classes.tolist())] if isinstance(class_weight, dict) else []
+    )
+    if strange:
+        raise ValueError(f"class_weight names {strange[0]!r}, which is none of the classes {classes.tolist()}.")
