@@ -82,3 +82,9 @@ def test_edges(rng):
     assert crt(10**6, 1e300, rng) == 10**6
     assert crt_pmf(0, 1.0).tolist() == [1.0]
     assert crt_moments([0, 5], 0.0).mean.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("count", "concentration"), [(3 * 10**7, 1e24), (10**18, 1e45), (25, 1e300)])
+def test_far_more_tables_than_customers(count, concentration, rng):
+    """Nobody sits down at an old table, and nobody is asked one by one."""
+    assert crt(count, concentration, rng) == count

@@ -145,7 +145,12 @@ cdef int64_t draw_crt(bitgen_t* bits, int64_t count, double concentration) noexc
     if count <= 24:
         return loop_over_customers(bits, count, concentration)
     # Upper bounds of the expected numbers; a step of a walk costs about eight steps of the loop.
-    tables = 1.0 + concentration * (log(concentration + count) - log(concentration))
+    # A difference of logarithms would be zero where the concentration is very large, and the ratio infinite where it is
+    # very small.
+    if count < concentration:
+        tables = 1.0 + concentration * log1p(count / concentration)
+    else:
+        tables = 1.0 + concentration * (log(concentration + count) - log(concentration))
     returns = 0.5 * count * (count / concentration)
     if 8.0 * tables < count and tables < MOST_STEPS:
         return walk_over_tables(bits, count, concentration)
@@ -162,9 +167,10 @@ cdef double draw_real_crt(bitgen_t* bits, double count, double concentration) no
     if count <= LARGEST_SEATED:
         return <double> draw_crt(bits, <int64_t> count, concentration)
     tables = <double> draw_crt(bits, <int64_t> LARGEST_SEATED, concentration)
-    return tables + draw_real_poisson(
-        bits, concentration * log((concentration + count) / (concentration + LARGEST_SEATED))
+    tables += draw_real_poisson(
+        bits, concentration * log1p((count - LARGEST_SEATED) / (concentration + LARGEST_SEATED))
     )
+    return tables if tables < count else count
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[::1] concentration, int64_t[::1] out):

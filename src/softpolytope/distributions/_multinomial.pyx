@@ -54,9 +54,12 @@ cdef void split_count(
         else:
             given = draw_binomial(bits, left, probability)
         if shares[k] > tails[k + 1]:
-            given = left - given
-        out[k] = given
-        left -= given
+            # What is left over was drawn: as the difference of two large doubles it would be lost.
+            out[k] = left - given
+            left = given
+        else:
+            out[k] = given
+            left -= given
         if left <= 0:
             return
 

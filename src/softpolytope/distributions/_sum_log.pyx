@@ -8,7 +8,7 @@ to the nodes by a multinomial and a node with N of them adds v Gamma(N). The cha
 of a summand is then right to 1e-12 (tested), at a cost that does not depend on n.
 """
 
-from libc.math cimport ceil, expm1, fmin
+from libc.math cimport ceil, expm1, log
 from libc.stdint cimport INT64_MAX, int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport (
@@ -27,6 +27,9 @@ cdef enum:
     SHORT_SUM = 64
 
 cdef double LARGEST_SUMMED = 1e18
+# e^700 is a number, e^710 none; counts stop at 1e100.
+cdef double LARGEST_EXPONENT = 700.0
+cdef double LARGEST_COUNT = 1e100
 cdef double[N_NODES] NODES
 cdef double[N_NODES] CONDITIONAL_WEIGHTS
 
@@ -94,10 +97,15 @@ cdef double draw_real_sum_log(bitgen_t* bits, double count, double exponent) noe
     cdef double scale = 1.0, kept = count
     if count <= 0.0 or exponent <= 0.0:
         return count
+    if exponent > LARGEST_EXPONENT:
+        # Where any of the uniforms is above LARGEST_EXPONENT / exponent, the sum is past all counts.
+        if random_standard_exponential(bits) < count * log(exponent / LARGEST_EXPONENT):
+            return LARGEST_COUNT
+        exponent = LARGEST_EXPONENT
     if count > LARGEST_SUMMED:  # the relative spread of the mixed rate is below 1e-9
         scale = count / LARGEST_SUMMED
         kept = LARGEST_SUMMED
-    return count + draw_real_poisson(bits, scale * mixed_rate(bits, <int64_t> kept, fmin(exponent, 700.0)))
+    return count + draw_real_poisson(bits, scale * mixed_rate(bits, <int64_t> kept, exponent))
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[::1] exponent, int64_t[::1] out):
@@ -107,3 +115,12 @@ def fill(object bit_generator, const int64_t[::1] count, const double[::1] expon
     with bit_generator.lock, nogil:
         for i in range(out.shape[0]):
             out[i] = draw_sum_log(bits, count[i], exponent[i])
+
+
+def fill_real(object bit_generator, const double[::1] count, const double[::1] exponent, double[::1] out):
+    """Write one draw per entry, of counts that may pass int64 and stop at 1e100."""
+    cdef bitgen_t* bits = bits_of(bit_generator)
+    cdef Py_ssize_t i
+    with bit_generator.lock, nogil:
+        for i in range(out.shape[0]):
+            out[i] = draw_real_sum_log(bits, count[i], exponent[i])

@@ -52,10 +52,9 @@ cdef double draw_positive_counts(bitgen_t* bits, double rate, double copies) noe
         left -= copies
         tail -= pmf
         if tail < 1e-15:
-            # The tail is a geometric-like rest of at most a few copies.
-            while left > 0.0:
-                total += value + 1.0
-                left -= 1.0
+            # The tail is a geometric-like rest, of at most a few copies unless there are very many.
+            total += left * (value + 1.0)
+            left = 0.0
     return total
 
 

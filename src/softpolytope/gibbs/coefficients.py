@@ -38,7 +38,10 @@ def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: E
     diagonal = np.arange(n_columns)
     # Sums and draws are those of beta times the column scale, whose prior precision is alpha over its square.
     scale = sums.column_scale
-    precision[:, diagonal, diagonal] += state.precisions[experts, layer] / scale / scale
+    # Of columns beyond 1e150 either way this is no number; as near to none, or as near to certainty, as doubles go.
+    with np.errstate(over="ignore"):
+        own = np.clip(state.precisions[experts, layer] / scale / scale, 1e-300, 1e300)
+    precision[:, diagonal, diagonal] += own
     draws = np.empty((len(experts), n_columns))
     scratch = np.empty(n_columns * (n_columns + 2))
     failed = _gaussian.draw_gaussians(rng.bit_generator, precision, np.ascontiguousarray(sums.linear.T), draws, scratch)

@@ -57,15 +57,17 @@ class Trajectory:
     moves_weights: bool = True
 
 
-def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory: Trajectory, rng: Generator) -> float:
-    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability.
+def move_by_hamiltonian(
+    state: GibbsState, home: Home, prior: Prior, trajectory: Trajectory, rng: Generator
+) -> float | None:
+    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability, None of no move.
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
     threshold = -np.inf if rng.random() < CHANCE_OF_ALL else np.log(SMALLEST_WEIGHT)
     moved = state.log_weights > threshold
     if not moved.any():
-        return 1.0
+        return None
     home.each("hold", ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatTarget(

@@ -15,6 +15,10 @@ from softpolytope.model.collapsed import Design
 
 # Rows of a block: enough that a call's overhead vanishes, few enough that its arrays stay in the cache.
 BLOCK_ROWS = 1024
+# Counts of rows stop at 1e100.
+LARGEST_WEIGHT = 1e90
+# Rows that the paper's scan may have when positive rows are repeated.
+MOST_COPIES = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,12 @@ class TrainingData:
         """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""
         if (self.row_weights[self.labels] % 1.0 != 0.0).any():
             raise ValueError('the paper\'s scan takes positive rows of whole weights only; use scan="collapsed".')
+        n_copies = self.row_weights[self.labels].sum()
+        if n_copies > MOST_COPIES:
+            raise ValueError(
+                f"the paper's scan keeps every copy of a positive row, and the weights make {n_copies:g} of them; use "
+                'scan="collapsed".'
+            )
         copies = np.where(self.labels, self.row_weights, 1.0).astype(np.int64)
         if (copies == 1).all():
             return self
@@ -152,6 +162,10 @@ def _check_rows(n_rows: int, labels: BoolArray, weights: FloatArray) -> None:
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         bad = weights[~(np.isfinite(weights) & (weights >= 0.0))][0]
         raise ValueError(f"row_weights must be finite and >= 0; got {bad}.")
+    if (weights > LARGEST_WEIGHT).any():
+        raise ValueError(
+            f"row_weights must be at most {LARGEST_WEIGHT:g}; got {weights.max():g}. Divide them all by one number."
+        )
 
 
 def _merged(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Design, BoolArray, FloatArray]:
