@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from softpolytope.distributions import Streams
+from softpolytope.gibbs import hamiltonian
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.hamiltonian import StepSize, Trajectory, move_by_hamiltonian
+from softpolytope.gibbs.hamiltonian import SMALLEST_WEIGHT, Trajectory, move_by_hamiltonian
 from softpolytope.gibbs.names import SweepName
 from softpolytope.gibbs.run import run_chains
 from softpolytope.gibbs.state import initial_state
@@ -57,37 +59,64 @@ def test_weights_beyond_all_counts_are_refused():
         rows.with_single_positives()
 
 
-def test_a_move_that_is_not_made_teaches_nothing():
-    """Where no weight is above the threshold, the step size stays as it is."""
+def test_experts_of_little_weight_move_below_the_threshold():
+    """Where no weight is above it, all experts move; the way back would choose them all again."""
     state = initial_state(3, 1, 1, PRIOR)
-    state.log_weights[:] = -10.0
+    state.log_weights[:] = np.log(SMALLEST_WEIGHT) - 0.05
     home = SerialHome([one_row(1.0, state.coefficients)])
-    found = [
-        move_by_hamiltonian(state.copy(), home, PRIOR, Trajectory(np.log(0.1), 3), np.random.default_rng(seed))
-        for seed in range(40)
-    ]
-    assert found.count(None) > 20
-    assert all(0.0 <= acceptance <= 1.0 for acceptance in found if acceptance is not None)
+    n_inside = n_moved = 0
+    for seed in range(200):
+        after = state.copy()
+        move_by_hamiltonian(after, home, PRIOR, Trajectory(np.log(0.1), 3), np.random.default_rng(seed))
+        home.each("prepare", state.coefficients)
+        n_moved += not np.array_equal(after.log_weights, state.log_weights)
+        n_inside += (after.log_weights <= np.log(SMALLEST_WEIGHT)).all()
+    assert n_moved > 150
+    # One move in ten has no threshold.
+    assert 165 < n_inside < 200
+
+
+def weights_by_hamiltonian(n_moves, seed):
+    """Weights of one expert along moves of it alone, without rows: draws from their gamma law."""
+    rows = TrainingData.from_arrays(np.zeros((0, 1)), np.zeros(0, dtype=bool))
+    home = SerialHome([LatentBlock(rows, 0)])
+    state = initial_state(1, 1, 1, PRIOR)
+    state.mass, state.concentration = 2.0, 1.5
+    home.each("prepare", state.coefficients)
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_moves):
+        move_by_hamiltonian(state, home, PRIOR, Trajectory(np.log(0.6), 4), rng)
+        found.append(float(np.exp(state.log_weights[0])))
+    return np.array(found[100:])
+
+
+def above_pvalue(seeds, law):
+    """Of a t test that half of the weights, over independent chains, are above the median of their law."""
+    shares = [np.mean(weights_by_hamiltonian(1500, seed) > law.median()) for seed in seeds]
+    return stats.ttest_1samp(shares, 0.5).pvalue
+
+
+@pytest.mark.slow
+def test_reflection_on_both_sides_of_the_threshold(monkeypatch):
+    """With a threshold amid the weights they keep their law, level 1e-3; without reflection from below they do not."""
+    law = stats.gamma(2.0, scale=1.0 / 1.5)
+    monkeypatch.setattr(hamiltonian, "SMALLEST_WEIGHT", law.median())
+    assert above_pvalue(range(16), law) > 1e-3
+    chosen = hamiltonian._chosen
+    monkeypatch.setattr(hamiltonian, "_chosen", lambda *given, **named: (*chosen(*given, **named)[:2], np.inf))
+    assert above_pvalue(range(16), law) < 1e-3
 
 
 def test_chains_move_where_positives_are_rare(rng):
-    """Weights are then below the threshold of most moves; the few that are made are not too long to be accepted."""
-    X = rng.normal(size=(1500, 2))
-    labels = rng.random(1500) < 0.012
-    rows = TrainingData.from_arrays(np.column_stack([np.ones(1500), X]), labels)
-    settings = ChainSettings(5, 1, Prior(), Moves(), Schedule(500, 250, 250))
-    trace = run_chains(rows, settings, 0).traces[0][0]
-    main = [draw.coefficients[np.argmax(draw.log_weights)].tobytes() for draw in trace.draws]
-    n_moves = sum(one != other for one, other in itertools.pairwise(main))
-    assert n_moves > 0.3 * len(main)
-
-
-def test_steps_that_are_always_accepted_grow_no_further_than_their_bound():
-    """The control of the test above: a step size that is told of acceptance only runs away."""
-    step = StepSize()
-    for _ in range(200):
-        step.learn(1.0)
-    assert step.log_step == 2.0
+    """Weights are then below the threshold, and step sizes must not be learned from moves that are not made."""
+    X = rng.normal(size=(3000, 2))
+    rows = TrainingData.from_arrays(np.column_stack([np.ones(3000), X]), rng.random(3000) < 0.01)
+    settings = ChainSettings(5, 1, Prior(), Moves(), Schedule(400, 200, 200))
+    traces = run_chains(rows, settings, 0, n_chains=2).traces[0]
+    mains = [[draw.coefficients[np.argmax(draw.log_weights)].tobytes() for draw in trace.draws] for trace in traces]
+    n_moves = sum(one != other for main in mains for one, other in itertools.pairwise(main))
+    assert n_moves > 0.5 * 400
 
 
 @pytest.mark.parametrize(("scan", "size"), [("paper", 1e170), ("paper", 1e-170), ("collapsed", 1e-170)])

@@ -23,7 +23,7 @@ from numpy.random.c_distributions cimport (
 from softpolytope.distributions._bits cimport bits_of
 
 cdef enum:
-    # Below these sizes NumPy's acceptance test is right to better than 1e-8.
+    # Below these sizes rounding in NumPy's acceptance tests is of no account; how exact its binomial is, docs/laws.md says.
     NUMPY_BINOMIAL_LIMIT = 1 << 26
     NUMPY_POISSON_LIMIT = 1 << 20
 

@@ -7,5 +7,6 @@ def kick_and_drift(
     kick: float,
     step: float,
     n_weights: int,
-    threshold: float,
+    lower: float,
+    upper: float,
 ) -> None: ...

@@ -3,17 +3,20 @@
 
 def kick_and_drift(
     double[::1] position, double[::1] momentum, const double[::1] slope, double kick, double step,
-    Py_ssize_t n_weights, double threshold,
+    Py_ssize_t n_weights, double lower, double upper,
 ):
     """Change momentum by `kick` times the slope, then position by `step` times the momentum.
 
-    A log weight that crosses the threshold turns back, which keeps volume and can be reversed.
+    A log weight that crosses a bound turns back, which keeps volume and can be reversed.
     """
     cdef Py_ssize_t i, n_entries = position.shape[0]
     for i in range(n_entries):
         momentum[i] += kick * slope[i]
         position[i] += step * momentum[i]
     for i in range(n_entries - n_weights, n_entries):
-        if position[i] < threshold:
-            position[i] = 2.0 * threshold - position[i]
+        if position[i] < lower:
+            position[i] = 2.0 * lower - position[i]
+            momentum[i] = -momentum[i]
+        elif position[i] > upper:
+            position[i] = 2.0 * upper - position[i]
             momentum[i] = -momentum[i]

@@ -73,12 +73,11 @@ class Chain:
             self.state = before
             raise
         if number < schedule.n_burn_in:
-            if acceptance is not None:  # a step that was not made says nothing about its size
-                self.step_size.learn(acceptance)
+            self.step_size.learn(acceptance)
             if number == schedule.n_burn_in - 1:
                 self.step_size.settle()
         draw = Draw(number, log_likelihood, self.state.coefficients.copy(), self.state.log_weights.copy(), counts)
-        self.trace.record(draw, self.state.mass, self.state.concentration, 1.0 if acceptance is None else acceptance)
+        self.trace.record(draw, self.state.mass, self.state.concentration, acceptance)
         if schedule.is_kept(number):
             self.trace.draws.append(draw)
         if number >= schedule.n_burn_in and (
@@ -89,7 +88,7 @@ class Chain:
             self._prune(counts[-1])
         return draw
 
-    def _swept(self, number: int) -> tuple[FloatArray, float | None, float]:
+    def _swept(self, number: int) -> tuple[FloatArray, float, float]:
         """Draw every parameter once; counts, acceptance and log likelihood."""
         if self.has_counts:
             self._home.secure()

@@ -2,8 +2,9 @@
 
 Counts and Polya-Gamma weights pin the coefficients they are drawn with: a count of e^psi moves beta by e^{-psi/2}. This
 move integrates them out. It is for the experts of weight above a threshold, which are nearly all that matter; a weight
-is reflected at the threshold, so that the way back would choose the same experts. Every so often the threshold is
-zero, and no expert is left out.
+is reflected at the threshold, so that the way back would choose the same experts. Where no weight is above it, as with
+few positive rows, all experts move, and are reflected from below. Every so often there is no threshold, and no expert
+is left out.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs import _leapfrog
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.model.prior import Prior
@@ -57,17 +59,12 @@ class Trajectory:
     moves_weights: bool = True
 
 
-def move_by_hamiltonian(
-    state: GibbsState, home: Home, prior: Prior, trajectory: Trajectory, rng: Generator
-) -> float | None:
-    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability, None of no move.
+def move_by_hamiltonian(state: GibbsState, home: Home, prior: Prior, trajectory: Trajectory, rng: Generator) -> float:
+    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability.
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
-    threshold = -np.inf if rng.random() < CHANCE_OF_ALL else np.log(SMALLEST_WEIGHT)
-    moved = state.log_weights > threshold
-    if not moved.any():
-        return None
+    moved, lower, upper = _chosen(state.log_weights, has_threshold=rng.random() >= CHANCE_OF_ALL)
     home.each("hold", ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatTarget(
@@ -90,7 +87,7 @@ def move_by_hamiltonian(
     energy = value - 0.5 * momentum.dot(momentum)
     for number in range(length):
         kick = 0.5 * step if number == 0 else step
-        _leapfrog.kick_and_drift(position, momentum, slope, kick, step, n_moved, threshold)
+        _leapfrog.kick_and_drift(position, momentum, slope, kick, step, n_moved, lower, upper)
         value, slope = target.value_and_slope(position)
         # A trajectory that has left the ground, or what can be computed, is lost: its end would be rejected.
         if not energy - value <= LARGEST_LOSS:
@@ -105,3 +102,13 @@ def move_by_hamiltonian(
         state.coefficients[moved] = coefficients
         home.each("update", np.flatnonzero(moved).astype(np.intc), coefficients)
     return acceptance
+
+
+def _chosen(log_weights: FloatArray, *, has_threshold: bool) -> tuple[BoolArray, float, float]:
+    """Which experts move, and the bounds between which their log weights must stay for the same ones to be chosen."""
+    everyone = np.ones(len(log_weights), dtype=bool)
+    if not has_threshold:
+        return everyone, -np.inf, np.inf
+    threshold = float(np.log(SMALLEST_WEIGHT))
+    is_above = log_weights > threshold
+    return (is_above, threshold, np.inf) if is_above.any() else (everyone, -np.inf, threshold)

@@ -42,13 +42,13 @@ class Moves:
 
 def sweep(
     state: GibbsState, home: Home, prior: Prior, name: SweepName, moves: Moves, step_size: StepSize
-) -> tuple[FloatArray, float | None]:
+) -> tuple[FloatArray, float]:
     """Draw every parameter once, in place; the blocks hold the activations of `state` before and after.
 
     Returns the counts (levels, experts), of the top level only where no others were drawn, and the acceptance
     probability of the Hamiltonian move.
     """
-    acceptance, activations = None, None
+    acceptance, activations = 1.0, None
     if moves.hamiltonian_steps:
         rng = name.generator(Step.HAMILTONIAN)
         trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
