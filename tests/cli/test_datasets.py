@@ -6,8 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from softpolytope.cli import datasets as datasets_command
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle
+from softpolytope.datasets._sources import ContentError
 
 
 def test_list(capsys):
@@ -48,3 +50,50 @@ def test_make_and_find_a_benchmark_set(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["datasets", "make", "apple"])
     assert stop.value.code == 2
+
+
+def test_options_of_the_other_kind_are_refused(tmp_path, capsys):
+    """A generator has no test part, which would be the very rows of the other; a set has the rows it has."""
+    X, y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
+    np.savez(tmp_path / "banana.npz", X=X, y=y, train_index=[[0, 1]], test_index=[[2, 3]])
+    for arguments, option in [
+        (["circle", "--part", "test"], "--part"),
+        (["circle", "--part", "train"], "--part"),
+        (["xor", "--partition", "0"], "--partition"),
+        (["banana", "--seed", "0", "--data-home", str(tmp_path)], "--seed"),
+    ]:
+        assert main(["datasets", "make", *arguments]) == 2
+        assert f"softpolytope: {option} is for " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 and no more", b"\x80\x04K\x01."])
+def test_damaged_files_are_told(tmp_path, capsys, content):
+    """In words of our own: NumPy would advise to load pickles."""
+    path = tmp_path / "banana.npz"
+    path.write_bytes(content)
+    assert main(["datasets", "make", "banana", "--data-home", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "banana.npz is damaged or no file of a benchmark set. Remove it" in told
+    assert "pickle" not in told
+    assert path.read_bytes() == content
+
+
+def test_a_set_is_not_overwritten_by_itself(tmp_path, capsys):
+    """The file of the set is what is read."""
+    path = tmp_path / "banana.npz"
+    np.savez(path, X=np.eye(4), y=np.array([0, 1, 0, 1]), train_index=[[0, 1]], test_index=[[2, 3]])
+    before = path.read_bytes()
+    assert main(["datasets", "make", "banana", "--data-home", str(tmp_path), "-o", str(path)]) == 2
+    assert "is a file that is read" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def test_downloads_of_other_content_are_told(monkeypatch, capsys):
+    """Not as a traceback."""
+
+    def other(*_):
+        raise ContentError("banana is not the set it should be. Nothing was kept.")
+
+    monkeypatch.setattr(datasets_command, "benchmark_path", other)
+    assert main(["datasets", "path", "banana"]) == 2
+    assert capsys.readouterr().err == "softpolytope: banana is not the set it should be. Nothing was kept.\n"

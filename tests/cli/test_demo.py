@@ -48,3 +48,12 @@ def test_command_line(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["dance"])
     assert stop.value.code == 2
+
+
+@pytest.mark.parametrize("command", [["demo"], ["figures", "--out", "x"]])
+def test_seeds_are_checked(command, capsys):
+    """Before anything is made."""
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--seed", "-1"])
+    assert stop.value.code == 2
+    assert "a whole number from 0 to 4294967295 is needed; got '-1'" in capsys.readouterr().err

@@ -68,3 +68,14 @@ def test_wrong_use(files, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["explain", *files, "--rows", "-1,x"])
     assert stop.value.code == 2
+
+
+def test_unknown_categories_are_noted(files, tmp_path, capsys):
+    """Once a row, however often it is asked for; rows may be named one by one."""
+    rows = [list(row) for row in customers()]
+    rows[1][3], rows[2][3] = "pink", "violet"
+    table = str(write_csv(tmp_path / "new.csv", rows))
+    assert main(["explain", files[0], table, "--rows", "1,0", "--rows", "1", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [row["row"] for row in json.loads(printed.out)["rows"]] == [1, 0, 1]
+    assert printed.err.count("note: 1 row has a value of 'colour' that training did not have ('pink' at ") == 1

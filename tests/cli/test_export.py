@@ -72,3 +72,12 @@ def test_wrong_use(model, capsys, arguments, message):
     """Each is told."""
     assert main(["export", model, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_model_is_not_overwritten(model, tmp_path, capsys):
+    """By any of its forms."""
+    before = (tmp_path / "m").read_bytes()
+    for form in ("python", "sql", "onnx"):
+        assert main(["export", model, "--to", form, "-o", model]) == 2
+        assert "is a file that is read" in capsys.readouterr().err
+    assert (tmp_path / "m").read_bytes() == before

@@ -12,6 +12,7 @@ import pytest
 from tables import HEADER, customers, write_csv
 
 from softpolytope import load_model
+from softpolytope.cli import fit as fit_command
 from softpolytope.cli import main
 
 # Small models: what is tested is the command.
@@ -43,9 +44,9 @@ def test_a_new_user_is_led_to_a_model(table, capsys):
     """The messages name what to drop; then there is a comparison and a model that takes raw rows."""
     code, path = fit(table)
     assert code == 2
-    assert "Leave it out: --drop id" in error_of(capsys)
+    assert "Leave it out: --drop=id" in error_of(capsys)
     assert fit(table, "--drop", "id")[0] == 2
-    assert "(--drop when)" in error_of(capsys)
+    assert "(--drop=when)" in error_of(capsys)
     assert list(table.parent.iterdir()) == [table]
     assert fit(table, "--drop", "id,when")[0] == 0
     printed = capsys.readouterr().out
@@ -190,6 +191,102 @@ def test_too_few_rows_to_test(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "too few rows of some class" in printed.err
     assert "Fitted to all 10 rows" in printed.out
+
+
+def test_a_class_without_a_row_to_learn_from(tmp_path, capsys):
+    """Two rows, both of them kept apart by a large share: the model is not tested."""
+    table = tmp_path / "t.csv"
+    labels = ["a"] * 20 + ["b"] * 20 + ["c"] * 2
+    table.write_text("x,buys\n" + "".join(f"{n},{label}\n" for n, label in enumerate(labels)))
+    assert fit(table, "--inference", "map", "--test-size", "0.8")[0] == 0
+    printed = capsys.readouterr()
+    assert "too few rows of some class" in printed.err
+    assert "Fitted to all 42 rows" in printed.out
+
+
+def test_numbers_beyond_all_others(tmp_path, capsys):
+    """Too large to learn from, they are refused; in test rows they are taken."""
+    table, test = tmp_path / "t.csv", tmp_path / "test.csv"
+    table.write_text("x,buys\n" + "".join(f"{(-1) ** n * 1.7e308},{n % 2}\n" for n in range(60)))
+    assert fit(table)[0] == 2
+    assert "column 'x' holds numbers as large as 1.7e+308" in error_of(capsys)
+    test.write_text(table.read_text())
+    table.write_text("x,buys\n" + "".join(f"{0.1 * (n % 2) + n / 1e4},{n % 2}\n" for n in range(60)))
+    code, path = fit(table, "--test", str(test), "--json")
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["held_out"]["logistic regression"]["error"] in (0.0, 1.0)
+    assert load_model(path).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("n_rows", "inference"), [(60, "map"), (48, "gibbs")])
+def test_what_is_tested_is_what_is_written(tmp_path, monkeypatch, n_rows, inference):
+    """The rows that are left to learn from may be few enough for chains: all rows decide, once for both fits."""
+    fitted = []
+    true_fit = fit_command.fit_classifier
+
+    def watched(*arguments):
+        classifier = true_fit(*arguments)
+        fitted.append(classifier.inference_)
+        return classifier
+
+    monkeypatch.setattr(fit_command, "fit_classifier", watched)
+    table = tmp_path / "t.csv"
+    table.write_text("x,buys\n" + "".join(f"{n % 2 + n / 99},{n % 2}\n" for n in range(n_rows)))
+    assert fit(table, "--sweeps", "20")[0] == 0
+    assert fitted == [inference, inference]
+
+
+def test_no_input_is_overwritten(table, capsys):
+    """Neither the table nor the test file; a model that was there is."""
+    test = write_csv(table.parent / "test.csv", customers(150)[120:])
+    before = table.read_bytes(), test.read_bytes()
+    for out in (table, test):
+        assert fit(table, "--drop", "id,when", "--test", str(test), "-o", str(out))[0] == 2
+        assert "is a file that is read, and would be overwritten. Name another one (-o)" in error_of(capsys)
+    assert (table.read_bytes(), test.read_bytes()) == before
+
+
+def test_names_that_a_file_may_just_have(table):
+    """255 bytes, and letters of three; a link stays, and what it leads to is written."""
+    more = ("--features", "age", "--test-size", "0")
+    for name in ("m" * 255, "\u6a21" * 85):
+        assert fit(table, *more, "-o", str(table.parent / name))[0] == 0
+        assert load_model(table.parent / name).feature_names_ == ("age",)
+    (table.parent / "link").symlink_to("behind")
+    assert fit(table, *more, "-o", str(table.parent / "link"))[0] == 0
+    assert (table.parent / "link").is_symlink()
+    assert load_model(table.parent / "behind").feature_names_ == ("age",)
+    names = {"train.csv", "m" * 255, "\u6a21" * 85, "link", "behind"}
+    assert {path.name for path in table.parent.iterdir()} == names
+
+
+def test_columns_may_be_named_one_by_one(table, capsys):
+    """An option given again adds to what it had; quotes hold a name with a comma together."""
+    assert fit(table, "--drop", "id", "--drop", "when", "--test-size", "0", "--json")[0] == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["age", "income", "colour", "children"]
+    assert fit(table, "--features", "age", "--features", "children", "--test-size", "0", "--json")[0] == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["age", "children"]
+    strange = table.parent / "strange.csv"
+    strange.write_text('"Name, full",-z,x,buys\n' + "".join(f"n{n},z{n},{n},{n % 2}\n" for n in range(60)))
+    assert fit(strange)[0] == 2
+    assert "--drop='\"Name, full\"'" in error_of(capsys)
+    assert fit(strange, '--drop="Name, full"')[0] == 2
+    assert "--drop=-z" in error_of(capsys)
+    assert fit(strange, '--drop="Name, full"', "--drop=-z", "--test-size", "0", "--json")[0] == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["x"]
+    with pytest.raises(SystemExit) as stop:
+        fit(strange, '--drop="Name, full')
+    assert stop.value.code == 2
+    assert "A name with a comma in it needs double quotes" in capsys.readouterr().err
+
+
+def test_unknown_categories_of_test_rows_are_noted(table, capsys):
+    """As `predict` does."""
+    rows = [list(row) for row in customers(150)[120:]]
+    rows[3][3] = "pink"
+    test = write_csv(table.parent / "test.csv", rows)
+    assert fit(table, "--drop", "id,when", "--test", str(test))[0] == 0
+    assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys):

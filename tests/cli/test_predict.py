@@ -111,16 +111,99 @@ def test_plain_classifiers_predict_too(tmp_path, capsys):
     assert capsys.readouterr().out.split() == ["prediction", "1", "0"]
 
 
+def test_kept_cells_are_those_of_the_file(files, tmp_path, capsys):
+    """NA is a text, and empty is empty; quotes come back where they are needed."""
+    model, _ = files
+    table = tmp_path / "new.csv"
+    table.write_text('country,note,age,income,colour,children\nNA,"a, b",1,2,red,3\n,?,1,2,red,3\nnull,nan,1,2,red,3\n')
+    assert predict(model, table, "--keep", "country", "--keep", "note") == 0
+    lines = capsys.readouterr().out.splitlines()
+    kept = [line.rpartition(",")[0] for line in lines]
+    assert kept == ["country,note", 'NA,"a, b"', ",?", "null,nan"]
+
+
+def test_kept_numbers_keep_their_digits(files, tmp_path, capsys):
+    """Identifiers of Parquet files may have more digits than a double."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    cells = {"id": [1234567890123456789, None], "age": [1.0, 2.0], "income": [1.5, 2.5], "children": [1, 2]}
+    parquet.write_table(pa.table({**cells, "colour": ["red", "NA"]}), tmp_path / "d.parquet")
+    assert predict(files[0], tmp_path / "d.parquet", "--keep", "id,colour,income", "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["id"], line["colour"], line["income"]) for line in lines] == [
+        ("1234567890123456789", "red", "1.5"),
+        ("", "NA", "2.5"),
+    ]
+
+
+@pytest.mark.parametrize("more", [["--json"], []])
+@pytest.mark.parametrize("name", ["prediction", "probabilities"])
+def test_kept_columns_do_not_hide_what_is_predicted(files, tmp_path, capsys, name, more):
+    """Nor the reverse: such a name is refused before anything is written."""
+    table = tmp_path / "new.csv"
+    table.write_text(f"{name},age,income,colour,children\nmine,1,2,red,3\n")
+    assert predict(files[0], table, "--keep", name, "-o", tmp_path / "out", *more) == 2
+    assert f"--keep {name}: this command writes a column of that name itself" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_probabilities_are_not_written_twice(files, tmp_path, capsys):
+    """A column P(yes) of the table can be kept where none of that name is written."""
+    table = tmp_path / "new.csv"
+    table.write_text("P(yes),age,income,colour,children\nmine,1,2,red,3\n")
+    assert predict(files[0], table, "--keep", "P(yes)", "--proba") == 2
+    assert "--keep P(yes): this command writes" in capsys.readouterr().err
+    assert predict(files[0], table, "--keep", "P(yes)") == 0
+    assert capsys.readouterr().out.startswith("P(yes),prediction\nmine,")
+
+
+def test_no_input_is_overwritten(files, tmp_path, capsys):
+    """Neither the table nor the model, under whatever name; both stay as they were."""
+    model, table = files
+    before = {path: path.read_bytes() for path in (tmp_path / "model.softpolytope", table)}
+    (tmp_path / "link").symlink_to(table)
+    os.link(table, tmp_path / "same")
+    for out in (table, model, tmp_path / "link", tmp_path / "same", tmp_path / "." / "data.csv"):
+        assert predict(model, table, "-o", out) == 2
+        assert "is a file that is read, and would be overwritten" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_link_stays_a_link(files, tmp_path):
+    """What it leads to is written, whether it was there or not."""
+    model, table = files
+    link, target = tmp_path / "link.csv", tmp_path / "folder" / "out.csv"
+    target.parent.mkdir()
+    link.symlink_to("folder/out.csv")
+    for _ in range(2):
+        assert predict(model, table, "-o", link) == 0
+        assert link.is_symlink()
+        assert target.read_text().startswith("prediction\n")
+    assert [path.name for path in target.parent.iterdir()] == ["out.csv"]
+
+
+def test_links_that_lead_nowhere(files, tmp_path, capsys):
+    """To themselves, or into a folder that is not there."""
+    model, table = files
+    (tmp_path / "loop").symlink_to("loop")
+    assert predict(model, table, "-o", tmp_path / "loop") == 2
+    assert "loop is a link that leads back to itself" in capsys.readouterr().err
+    (tmp_path / "lost").symlink_to("folder/x")
+    assert predict(model, table, "-o", tmp_path / "lost") == 2
+    assert f"there is no folder {tmp_path / 'folder'}" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_letters_that_the_terminal_has_not(files, tmp_path):
-    """They are written as their codes."""
+    """Data that other programs read have all letters, in UTF-8; messages are written with codes."""
     table = tmp_path / "t\u00e4ble.csv"
     table.write_text("age,income,colour,children\n1,2,gr\u00fcn,3\n", encoding="utf-8")
     command = [sys.executable, "-m", "softpolytope.cli", "predict", files[0], str(table), "--keep", "colour"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
-    assert run.stdout.splitlines()[1].startswith("gr\\xfcn,")
-    assert "t\\xe4ble.csv, line 2" in run.stderr
+    run = subprocess.run(command, env=environment, capture_output=True, check=True)  # noqa: S603
+    assert run.stdout.decode("utf-8").splitlines()[1].startswith("gr\u00fcn,")
+    assert b"t\\xe4ble.csv, line 2" in run.stderr
+    run = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)  # noqa: S603
+    assert json.loads(run.stdout)["colour"] == "gr\u00fcn"
 
 
 @pytest.mark.slow

@@ -1,12 +1,12 @@
 """`softpolytope report`: a page from a model file and a table."""
 
 import pytest
-from tables import customers, fitted, write_csv
+from tables import HEADER, customers, fitted, write_csv
 
-from softpolytope import TableClassifier
+from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main
 from softpolytope.cli._evaluation import scores
-from softpolytope.cli.report import _baselines
+from softpolytope.cli.report import _baselines, _raw_rows
 from softpolytope.tabular import open_table
 from softpolytope.tabular.plan import read_labelled
 
@@ -29,12 +29,54 @@ def test_a_page_is_written(tmp_path, capsys):
 
 
 def test_scores_of_other_rows_say_so(tmp_path):
-    """Baselines go with the page only if they were measured on the same rows; else under another name."""
+    """Baselines are compared only if they were measured on the same rows; else they are named so."""
     model = fitted()
     rows, codes = read_labelled(open_table(write_csv(tmp_path / "d.csv", customers())), model.encoder_, model.target_)
     own = scores(model.classifier_.predict_proba(rows), codes)
     held_out = {"logistic regression": {"error": 0.2, "log_loss": 0.5}, "softpolytope": own}
     same = TableClassifier.from_parts(model.encoder_, model.target_, model.classifier_, held_out)
-    assert _baselines(same, rows, codes) == {"logistic regression": {"error": 0.2, "log_loss": 0.5}}
-    assert all("held out" in name for name in _baselines(same, rows[:-9], codes[:-9]))
-    assert _baselines(model, rows, codes) == {}
+    assert _baselines(same, rows, codes) == ({"logistic regression": {"error": 0.2, "log_loss": 0.5}}, {})
+    compared, elsewhere = _baselines(same, rows[:-9], codes[:-9])
+    assert compared == {}
+    assert len(elsewhere) == 2
+    assert all("held out" in name for name in elsewhere)
+    assert _baselines(model, rows, codes) == ({}, {})
+
+
+def test_numbers_are_numbers_on_the_page(tmp_path):
+    """And not texts, which would be sorted by their first letters; missing ones are none."""
+    table = open_table(write_csv(tmp_path / "d.csv", customers()))
+    columns = dict(zip(fitted().encoder_.names, _raw_rows(table, fitted().encoder_).T.tolist(), strict=True))
+    cells = dict(zip(HEADER, zip(*customers(), strict=True), strict=True))
+    assert columns["income"] == [float(cell) for cell in cells["income"]]
+    assert columns["age"] == [float(cell) if cell else None for cell in cells["age"]]
+    assert columns["colour"] == ["" if cell == "NA" else cell for cell in cells["colour"]]
+
+
+def test_unknown_categories_are_noted(tmp_path, capsys):
+    """As `predict` does."""
+    fitted().save(tmp_path / "m")
+    rows = [list(row) for row in customers()]
+    rows[5][3] = "pink"
+    table = write_csv(tmp_path / "d.csv", rows)
+    assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(tmp_path / "r.html")]) == 0
+    assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
+
+
+def test_labels_of_a_plain_classifier(tmp_path, capsys):
+    """Fitted in Python to 0.0 and 1.0; the file has 0 and 1."""
+    SoftplusClassifier(inference="map").fit([[0.0, 1.0], [2.0, 0.0]] * 9, [0.0, 1.0] * 9).save(tmp_path / "m")
+    (tmp_path / "d.csv").write_text("x0,x1,y\n0,1,0\n2,0,1\n")
+    assert main(["report", str(tmp_path / "m"), "--data", str(tmp_path / "d.csv"), "-o", str(tmp_path / "r.html")]) == 0
+    assert "Written: " in capsys.readouterr().out
+
+
+def test_no_input_is_overwritten(tmp_path, capsys):
+    """Neither the rows nor the model."""
+    fitted().save(tmp_path / "m")
+    table = write_csv(tmp_path / "data.csv", customers())
+    before = (tmp_path / "m").read_bytes(), table.read_bytes()
+    for out in ("m", "data.csv"):
+        assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(tmp_path / out)]) == 2
+        assert "is a file that is read" in capsys.readouterr().err
+    assert ((tmp_path / "m").read_bytes(), table.read_bytes()) == before

@@ -178,3 +178,26 @@ def test_known_sources(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "softpolytope"
+
+
+@pytest.mark.parametrize("name", ["banana", "a9a"])
+def test_damaged_files(tmp_path, name):
+    """Cut, of another kind, with parts that lack or do not fit: each is told, with what to do."""
+    path = tmp_path / f"{name}.npz"
+    good = {"X": np.eye(4), "y": np.array([0, 1, 0, 1]), "train_index": [[0, 1]], "test_index": [[2, 3]]}
+    np.savez(path, **good)
+    whole = path.read_bytes()
+    np.save(tmp_path / "plain.npy", np.eye(2))
+    pickled = np.array([object()], dtype=object)
+    contents = [b"", b"no archive", whole[:100], whole[:-30], (tmp_path / "plain.npy").read_bytes()]
+    parts = [{"X": np.eye(4)}, good | {"train_index": [[0, 9]]}, good | {"X": pickled}]
+    for change in (*contents, *parts):
+        if isinstance(change, bytes):
+            path.write_bytes(change)
+        else:
+            np.savez(path, **change)
+        with pytest.raises(ContentError, match=rf"{name}\.npz is damaged or no file of a benchmark set\. Remove it"):
+            load_benchmark(name, data_home=tmp_path)
+    np.savez(path, **good)
+    with pytest.raises(ValueError, match=f"{name} has the partitions 0 to 0; got 1"):
+        load_benchmark(name, 1, tmp_path)

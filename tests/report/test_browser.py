@@ -248,6 +248,26 @@ def test_every_column_sorts(visit, any_model):
     assert [int(cell) for cell in column(browser, 0)] == list(range(min(len(X), 100)))
 
 
+@pytest.mark.parametrize("n_rows", [90, 450])
+def test_numbers_with_holes_sort_by_size(visit, modes, n_rows):
+    """As a list of values and as single precision: signs and digits count; what is missing is last, up and down."""
+    model, X, y = modes
+    numbers = [None if k % 9 == 3 else (-1) ** k * 0.37 * (k * 7 % n_rows) for k in range(n_rows)]
+    chosen = np.arange(n_rows) % len(X)
+    browser = visit(model, X[chosen], y[chosen], raw_columns=["n"], raw_rows=[[value] for value in numbers])
+    change(browser, "rows-size", 100)
+    place = browser.execute_script("return document.querySelectorAll('#rows-table thead th').length") - 1
+    known = sorted(value for value in numbers if value is not None)
+    missing = [None] * (n_rows - len(known))
+    for wanted in (known + missing, known[::-1] + missing):
+        click(browser, f"#rows-table thead th:nth-child({place + 1}) button")
+        assert [numbers[int(cell)] for cell in column(browser, 0)] == wanted[:100]
+        click(browser, "#rows-last")
+        assert [numbers[int(cell)] for cell in column(browser, 0)] == wanted[100 * ((n_rows - 1) // 100) :]
+        assert column(browser, place)[-len(missing) :] == [""] * len(missing)
+    assert browser.get_log("browser") == []
+
+
 def test_least_certain_come_first_and_wrong_ones_can_be_had_alone(visit, modes):
     """As Python orders them."""
     model, X, y = modes

@@ -13,6 +13,7 @@ from softpolytope.report import payload, words
 from softpolytope.report.content import Given, content_of, weight_bands
 from softpolytope.report.payload import encoded_column, kept_draws, largest_difference, payload_of
 from softpolytope.report.scores import calibration_of, majority_score
+from softpolytope.report.sections import scores_section
 
 NOTHING = Given()
 
@@ -53,11 +54,37 @@ def test_baselines_are_beside_it(modes):
     ]
 
 
+def test_scores_on_other_rows_are_compared_with_nothing(modes):
+    """They are shown, and neither they nor the model are called better or best for it."""
+    elsewhere = {"LR, elsewhere": {"error": 0.0, "log_loss": 0.0}, "SVM, elsewhere": {"error": 1.0}}
+    content = content_of(*modes, Given(elsewhere=elsewhere))
+    assert [(score.name, score.error, score.is_comparable) for score in content.scores[2:]] == [
+        ("LR, elsewhere", 0.0, False),
+        ("SVM, elsewhere", 1.0, False),
+    ]
+    assert not any("elsewhere" in check.text for check in words.checks(content))
+    told = scores_section(content)
+    assert "compared with none" in told
+    for name in elsewhere:
+        assert "best" not in told.partition(name)[2].partition("</tr>")[0]
+    # What is of these rows is compared as ever.
+    own = told.partition("This model")[2].partition("</tr>")[0]
+    assert own.count("best") == 3
+    given = Given(baselines={"LR": {"error": 0.0}}, elsewhere={"SVM, elsewhere": {"error": 0.0}})
+    content = content_of(*modes, given)
+    assert [check.text for check in words.checks(content) if "did better" in check.text] == [
+        "LR did better in error or log-loss; see section 2."
+    ]
+    assert "compared with none" not in scores_section(content_of(*modes, NOTHING))
+
+
 @pytest.mark.parametrize("values", [{"error": 12.5}, {"log_loss": float("nan")}])
 def test_impossible_baselines_are_refused(modes, values):
     """Per cent in the place of shares, and numbers that are none."""
     with pytest.raises(ValueError, match="baselines"):
         content_of(*modes, Given(baselines={"SVM": values}))
+    with pytest.raises(ValueError, match="elsewhere"):
+        content_of(*modes, Given(elsewhere={"SVM": values}))
 
 
 def test_calibration_has_fifteen_bins_and_beta_bands(rng):
@@ -138,7 +165,10 @@ def test_rows_travel_nearly_exactly(any_model):
         (np.array([3.0, 1.0, 3.0]), "u1", [1, 3]),
         (np.array(["b", None, "a"], dtype=object), "u1", ["", "a", "b"]),
         (np.array([True, False], dtype=object), "u1", ["False", "True"]),
-        (np.array([1.5, np.nan], dtype=object), "u1", ["", "1.5"]),
+        (np.array([1.5, np.nan], dtype=object), "u1", [1.5, None]),
+        (np.array([None, 10.0, 9.0, None], dtype=object), "u1", [9, 10, None]),
+        (np.array([None, None], dtype=object), "u1", [""]),
+        (np.array([1.5, np.inf], dtype=object), "u1", ["1.5", "inf"]),
         (np.array(["x" * 100], dtype=object), "u1", ["x" * 59 + "\u2026"]),
         (np.arange(300) + 1.6e9, "f4", None),
         (1e305 * np.arange(300.0), "f8", None),
@@ -151,6 +181,14 @@ def test_columns_take_little_room(column, kind, listed):
     assert found.get("list") == listed
     if kind == "f4":
         assert (found["start"] + decoded(found).astype(float)).tolist() == column.tolist()
+
+
+def test_many_numbers_with_holes_stay_numbers():
+    """NaN travels among them."""
+    column = np.array([None, *range(300), None], dtype=object)
+    found = encoded_column(column)
+    assert (found["type"], found["start"]) == ("f4", 0.0)
+    np.testing.assert_array_equal(decoded(found), [np.nan, *range(300), np.nan])
 
 
 def test_no_number_is_nan(any_model):

@@ -1,5 +1,7 @@
 """The encoder: scikit-learn's transformers, one file, and what it does with what it has not seen."""
 
+import shlex
+
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
@@ -8,7 +10,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from softpolytope.tabular import TableError, open_table
 from softpolytope.tabular.encoding import CategoryColumn, NumericColumn, TableEncoder
-from softpolytope.tabular.plan import Choice, read_rows, study
+from softpolytope.tabular.plan import Choice, read_rows, split_names, study
+from softpolytope.tabular.target import Target
 
 
 def planned(columns, **options):
@@ -68,7 +71,7 @@ def test_columns_that_lack_are_named():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([f"name {number}" for number in range(20)], r"'c' holds a different text in every row .*: --drop c\."),
+        ([f"name {number}" for number in range(20)], r"'c' holds a different text in every row .*: --drop=c\."),
         (
             [f"2024-01-{1 + number % 9:02d}" for number in range(20)],
             r"'c' holds dates or times \(such as '2024-01-01'\)",
@@ -82,12 +85,68 @@ def test_columns_that_lack_are_named():
         ([None] * 20, "'c' has no values at all"),
         ([f"t{number % 8}" for number in range(20)], "holds 8 different texts .*more than the 5 categories"),
         (["inf", "1"] * 10, "both numbers"),
+        (["1,5", "-2,25", "1.234,5", "1,5"] * 5, r"commas or per cent signs \(such as '1,5'\).*: --categorical=c\."),
+        (["5%", "7.5 %"] * 10, "commas or per cent signs"),
+        ([f"1,{number:03d}" for number in range(20)], "commas or per cent signs"),
+        (["1e200", "2"] * 10, r"numbers as large as 1e\+200, whose squares .* --drop=c\."),
     ],
 )
 def test_columns_of_no_use(column, message):
     """Each is refused by name, with what to do."""
     with pytest.raises(TableError, match=message):
         planned({"c": column, "n": list(range(20))}, most_categories=5)
+
+
+def test_texts_with_signs_that_are_no_numbers():
+    """Versions, ranges and addresses are categories; so is anything if the user says so."""
+    encoder, _ = planned({"v": ["1.2.3", "10.0.0.1"] * 10, "r": ["1-5", "6-9"] * 10})
+    assert encoder.encoded_names == ("v=1.2.3", "v=10.0.0.1", "r=1-5", "r=6-9")
+    encoder, _ = planned({"c": ["1,5", "2,5"] * 10}, categorical=("c",))
+    assert encoder.encoded_names == ("c=1,5", "c=2,5")
+
+
+@pytest.mark.parametrize("name", ["plain", "Name, full", "-z", "it's", 'a "b"', "$HOME; x", '"'])
+def test_advice_can_be_followed(name):
+    """What is told is a word for a shell; what the option makes of it is the column."""
+    with pytest.raises(TableError) as caught:
+        planned({name: [f"t{number}" for number in range(20)]})
+    (word,) = shlex.split(str(caught.value).partition("Leave it out: ")[2].removesuffix("."))
+    assert split_names(word.removeprefix("--drop=")) == (name,)
+
+
+def test_names_in_one_text():
+    """Commas between them, spaces or not; quotes around those with a comma."""
+    assert split_names("a, b ,c") == ("a", "b", "c")
+    assert split_names('"Name, full",b') == ("Name, full", "b")
+    assert split_names(" , ") == split_names("") == split_names(None) == ()
+
+
+def test_what_is_counted_as_text_is_encoded_as_text():
+    """NAN is a category like any other, and none that is missing."""
+    encoder, rows = planned({"c": ["NAN", "x"] * 10})
+    assert encoder.encoded_names == ("c=NAN", "c=x")
+    assert rows.sum(axis=1).tolist() == [1.0] * 20
+    with pytest.raises(TableError, match=r"both numbers .* and text \('NAN' at"):
+        planned({"c": ["1", "NAN"] * 10})
+
+
+def test_long_whole_numbers_are_different_labels_and_categories():
+    """Though in double precision they are the same number."""
+    numbers = [1234567890123456789, 1234567890123456788] * 10
+    encoder, rows = planned({"c": numbers}, categorical=("c",))
+    assert encoder.encoded_names == ("c=1234567890123456788", "c=1234567890123456789")
+    assert rows[:2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    table = open_table({"a": list(range(20)), "y": numbers})
+    plan = study(table, Choice("y"))
+    assert plan.target.classes == ("1234567890123456788", "1234567890123456789")
+    assert read_rows(table, plan)[1].tolist() == [1, 0] * 10
+
+
+def test_labels_of_plain_classifiers():
+    """The classes 0.0 and 1.0 are found whether a file has 1, 1.0 or +1."""
+    (chunk,) = open_table({"y": ["1", "0.0", "+1"]}).chunks()
+    assert Target("y", (0.0, 1.0)).codes(chunk).tolist() == [1, 0, 1]
+    assert Target("y", ("0.0", "1.0")).codes(chunk).tolist() == [1, 0, 1]
 
 
 def test_infinite_numbers_are_refused():

@@ -107,6 +107,20 @@ print(json.dumps([[exported.predict_proba_of_row(row), exported.predict_row(row)
     assert [item[1] for item in found] == model.predict(columns).tolist()
 
 
+def test_python_source_takes_whole_floats_for_categories():
+    """As pandas gives them where a column of whole numbers has holes; truth values and texts stay what they are."""
+    codes, flags = [1, 2, 3, None] * 15, ["True", "False"] * 30
+    table = {"c": codes, "f": flags, "y": [code == 1 for code in codes]}
+    model = TableClassifier(SoftplusClassifier(random_state=0), categorical=["c"]).fit(table, "y")
+    namespace = {}
+    exec(python_source_of(model), namespace)  # noqa: S102  # our own source
+    for value in (1, 1.0, np.float64(1.0), np.float32(1.0), np.int64(1), "1"):
+        assert namespace["encode"]({"c": value, "f": True}) == [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    assert namespace["encode"]({"c": float("nan"), "f": np.False_}) == [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    assert namespace["encode"]({"c": 1.5, "f": None}) == [0.0] * 6
+    assert namespace["encode"]({"c": float("inf"), "f": "x"}) == [0.0] * 6
+
+
 def test_nearest_changes_are_rows_a_file_could_have(tmp_path):
     """After the change the model decides otherwise; whole numbers stay whole, categories are categories."""
     model = fitted()

@@ -1,5 +1,7 @@
 """Readers: the same cells from every format, and errors that say where."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,19 @@ def test_what_is_a_number():
     assert np.isnan(found[3:7]).all()
     assert np.isinf(found[7:]).all()
     assert np.isinf(parsed(["1", "1_0"])).tolist() == [False, True]
+
+
+def test_missing_has_the_same_names_for_numbers_and_texts(tmp_path):
+    """Python reads NAN and -nan as NaN; in a table they are texts, as they are categories."""
+    strange = ["NAN", "Nan", "-nan", " nan"]
+    assert np.isinf(parsed(strange)).all()
+    assert np.isinf(parsed([*strange, "x"])).all()
+    path = tmp_path / "a.csv"
+    path.write_text("c\nNAN\nNaN\n")
+    (chunk,) = read(path)
+    assert np.isnan(parsed(chunk.values("c"))).tolist() == [False, True]
+    assert chunk.texts("c") == ["NAN", ""]
+    assert list(chunk.cells("c")) == ["NAN", "NaN"]
 
 
 def test_chunks_are_the_whole(tmp_path, monkeypatch):
@@ -163,3 +178,36 @@ def test_frames(library):
     assert np.isnan(chunk.numbers("n")[1])
     assert chunk.texts("t") == ["x", "", "y"]
     assert chunk.texts("b") == ["True", "False", "True"]
+
+
+LONG = [1234567890123456789, 1234567890123456788, -(2**63), 7]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "dict"])
+def test_long_whole_numbers_keep_their_digits_in_frames(library):
+    """As texts, though as numbers they are rounded."""
+    frame = {"n": LONG} if library == "dict" else pytest.importorskip(library).DataFrame({"n": LONG})
+    (chunk,) = open_table(frame).chunks()
+    assert chunk.texts("n") == [str(number) for number in LONG]
+    assert chunk.numbers("n")[0] == chunk.numbers("n")[1] == float(LONG[0])
+    assert chunk.taken([1]).texts("n") == ["1234567890123456788"]
+
+
+def test_long_numbers_keep_their_digits_in_parquet(tmp_path):
+    """Whole numbers, also where some are missing, and decimals; short ones are written as ever."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    decimals = ["12345678901234567.89", "1.10", "3.00"]
+    columns = {
+        "n": pa.array([LONG[0], None, 3]),
+        "u": pa.array([2**64 - 1, 1, None], pa.uint64()),
+        "d": pa.array(map(Decimal, decimals), pa.decimal128(19, 2)),
+        "s": pa.array([1, None, 3]),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    (chunk,) = read(tmp_path / "a.parquet")
+    assert chunk.texts("n") == ["1234567890123456789", "", "3"]
+    assert chunk.texts("u") == ["18446744073709551615", "1", ""]
+    assert chunk.texts("d") == ["12345678901234567.89", "1.1", "3"]
+    assert chunk.texts("s") == ["1", "", "3"]
+    assert chunk.taken([0]).cells("n") == ["1234567890123456789"]
+    assert chunk.numbers("n").tolist()[::2] == [float(LONG[0]), 3.0]

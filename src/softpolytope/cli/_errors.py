@@ -24,6 +24,9 @@ def exit_code(run: Callable[[], int]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # Names in files may have letters that the terminal has not.
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        # What goes to a file or a program is data: all letters as they are, as in the files that -o writes.
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         code = run()
         sys.stdout.flush()

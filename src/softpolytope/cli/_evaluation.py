@@ -13,6 +13,8 @@ from softpolytope.cli._errors import CommandError
 from softpolytope.tabular.model import Scores
 
 OURS = "softpolytope"
+# Standard deviations; scikit-learn refuses what is infinite.
+FARTHEST = 1e100
 Codes = NDArray[np.intp]
 
 
@@ -25,10 +27,15 @@ class Part:
 
 
 def held_out_rows(codes: Codes, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Rows to learn from and rows to keep apart, each class in proportion; None if there are too few for that."""
+    """Rows to learn from and rows to keep apart, each class in proportion; None if there are too few for that.
+
+    Every class must have a row to learn from: a model that does not know it cannot be tested on it.
+    """
     try:
         train, test = train_test_split(np.arange(len(codes)), test_size=share, stratify=codes, random_state=seed)
     except ValueError:
+        return None
+    if len(np.unique(codes[train])) < len(np.unique(codes)):
         return None
     # In order, so that memory is read from front to back.
     return np.sort(train), np.sort(test)
@@ -54,10 +61,11 @@ def baseline_scores(train: Part, test: Part, n_classes: int) -> Scores:
 
 
 def _standardised(rows: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
-    """A copy, and no second one on the way to it."""
-    found = rows - mean
-    found /= spread
-    return found
+    """A copy, and no second one on the way to it; what is far beyond the training rows stays finite."""
+    with np.errstate(over="ignore"):
+        found = rows - mean
+        found /= spread
+    return np.clip(found, -FARTHEST, FARTHEST, out=found)
 
 
 def score_lines(found: Scores) -> list[str]:

@@ -1,6 +1,7 @@
 """Options that several commands share, and what they mean."""
 
 import argparse
+import csv
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,6 +19,11 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     """How files are read."""
     parser.add_argument("--format", choices=get_args(Format), help="by default what the file's ending says")
     parser.add_argument("--delimiter", type=_character, help="between the cells of a CSV file; found out by default")
+
+
+def add_names_option(parser: Any, option: str, meaning: str) -> None:
+    """An option that names columns; given again, it names more."""
+    parser.add_argument(option, type=names, action="extend", default=[], metavar="A,B", help=meaning)
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +52,13 @@ def loaded(path: str) -> TableClassifier:
 
 def names(text: str) -> tuple[str, ...]:
     """Columns, given with commas between them."""
-    found = split_names(text)
+    try:
+        found = split_names(text)
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of names ({error}). A name with a comma in it needs double quotes around it, and "
+            "those single ones: '\"Name, full\"'"
+        ) from None
     if not found:
         raise argparse.ArgumentTypeError("names of columns with commas between them are needed")
     return found

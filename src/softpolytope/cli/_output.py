@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import secrets
 import sys
 import warnings
@@ -15,15 +16,21 @@ import numpy as np
 from softpolytope.cli._errors import CommandError
 
 
-def check_output(path: Path) -> None:
-    """Raise at once, not after minutes of fitting, if a file cannot be written there."""
+def check_output(path: Path, *inputs: str | Path | None) -> None:
+    """Raise at once, not after minutes of fitting, if a file cannot be written there, or is one of those read."""
+    for item in inputs:
+        if item is not None and path.exists() and Path(item).exists() and path.samefile(item):
+            raise CommandError(f"{path} is a file that is read, and would be overwritten. Name another one (-o).")
     if path.is_dir():
         raise CommandError(f"{path} is a folder. Name a file in it (-o).")
     if path.exists() and not path.is_file():
         raise CommandError(f"{path} is no regular file. Name another one (-o).")
-    if not path.parent.is_dir():
-        raise CommandError(f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another.")
-    probe = _beside(path)
+    target = _followed(path)
+    if target.is_symlink():
+        raise CommandError(f"{path} is a link that leads back to itself. Name another file (-o).")
+    if not target.parent.is_dir():
+        raise CommandError(f"{path} cannot be written: there is no folder {target.parent}. Make it, or name another.")
+    probe = _beside(target)
     try:
         probe.touch(exist_ok=False)
         probe.unlink()
@@ -32,29 +39,36 @@ def check_output(path: Path) -> None:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def replaced(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
     """A path to write to, renamed to the one wanted at the end; a failure leaves nothing behind."""
-    check_output(path)
-    temporary = _beside(path)
+    check_output(path, *inputs)
+    target = _followed(path)
+    temporary = _beside(target)
     try:
         yield temporary
-        temporary.replace(path)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def text_output(path: Path | None) -> Iterator[TextIO]:
+def text_output(path: Path | None, *inputs: str | Path | None) -> Iterator[TextIO]:
     """A file that is there whole or not at all; standard output without a path."""
     if path is None:
         yield sys.stdout
         return
-    with replaced(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
+    with replaced(path, *inputs) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
         yield file
 
 
+def _followed(path: Path) -> Path:
+    """The file itself; of a link the one it leads to, so that the link stays."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    # A name has at most 255 bytes, and a letter up to four.
+    return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
 
 
 def print_json(document: Any) -> None:

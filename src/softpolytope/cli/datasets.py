@@ -20,6 +20,7 @@ from softpolytope.datasets import (
     make_waveform,
     make_xor,
 )
+from softpolytope.datasets._sources import ContentError
 
 GENERATORS: dict[str, Any] = {
     "circle": make_circle,
@@ -57,9 +58,9 @@ def add_parser(commands: Any) -> None:
     make.add_argument("name", choices=(*GENERATORS, *BENCHMARK_SETS), metavar="NAME", help="see `list`")
     make.add_argument("-o", "--output", type=Path, help="file to write; by default to standard output")
     make.add_argument("--samples", type=whole(2), metavar="N", help="rows, of generators")
-    make.add_argument("--seed", type=whole(0), default=0, help="of generators (0)")
-    make.add_argument("--partition", type=whole(0), default=0, metavar="K", help="of benchmark sets, from 0")
-    make.add_argument("--part", choices=("train", "test"), default="train", help="of benchmark sets")
+    make.add_argument("--seed", type=whole(0), help="of generators (0)")
+    make.add_argument("--partition", type=whole(0), metavar="K", help="of benchmark sets, from 0")
+    make.add_argument("--part", choices=("train", "test"), help="of benchmark sets (train)")
     _add_folder(make)
     make.set_defaults(run=run_make)
 
@@ -88,6 +89,8 @@ def run_path(options: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         note(str(error))
         return NEGATIVE
+    except ContentError as error:
+        raise CommandError(str(error)) from error
     return FINE
 
 
@@ -95,7 +98,8 @@ def run_make(options: argparse.Namespace) -> int:
     """Write rows and labels."""
     X, y = _rows(options)
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    with text_output(options.output) as file:
+    source = None if options.name in GENERATORS else benchmark_path(options.name, options.data_home)
+    with text_output(options.output, source) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(f"x{number}" for number in range(rows.shape[1])), "y"])
         writer.writerows([*row, label] for row, label in zip(rows.tolist(), y.tolist(), strict=True))
@@ -104,13 +108,20 @@ def run_make(options: argparse.Namespace) -> int:
 
 def _rows(options: argparse.Namespace) -> tuple[Any, Any]:
     if options.name in GENERATORS:
+        for option in ("partition", "part"):
+            if getattr(options, option) is not None:
+                raise CommandError(
+                    f"--{option} is for benchmark sets; {options.name} is made anew. Leave it out; "
+                    "other rows of the same kind come with another --seed."
+                )
         given = {} if options.samples is None else {"n_samples": options.samples}
-        X, y = GENERATORS[options.name](**given, random_state=options.seed)
+        X, y = GENERATORS[options.name](**given, random_state=options.seed or 0)
         return X, y
-    if options.samples is not None:
-        raise CommandError(f"--samples is for generators; {options.name} has the rows it has.")
+    for option in ("samples", "seed"):
+        if getattr(options, option) is not None:
+            raise CommandError(f"--{option} is for generators; {options.name} has the rows it has. Leave it out.")
     try:
-        split = load_benchmark(options.name, options.partition, options.data_home)
+        split = load_benchmark(options.name, options.partition or 0, options.data_home)
     except (FileNotFoundError, ValueError) as error:
         raise CommandError(str(error)) from error
-    return (split.X_train, split.y_train) if options.part == "train" else (split.X_test, split.y_test)
+    return (split.X_test, split.y_test) if options.part == "test" else (split.X_train, split.y_train)

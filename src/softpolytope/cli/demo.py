@@ -11,6 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from softpolytope import SumStackSoftplusClassifier
+from softpolytope.cli._options import whole
 from softpolytope.cli._picture import decision_map
 from softpolytope.datasets import make_double_moon
 from softpolytope.report import write_report
@@ -27,7 +28,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the picture and the model"
     )
-    parser.add_argument("--seed", type=int, default=0, help="another seed, other data and another fit")
+    parser.add_argument("--seed", type=whole(0), default=0, help="another seed, other data and another fit")
     parser.set_defaults(run=run)
 
 

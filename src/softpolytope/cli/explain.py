@@ -8,6 +8,7 @@ import numpy as np
 from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._options import add_format_options, add_json_option, examples, loaded, opened, row_numbers
 from softpolytope.cli._output import notes, print_json
+from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier
 from softpolytope.tabular.reasons import NearestChange, explained, named_polytopes, nearest_change, vote_in_words
 from softpolytope.tabular.table import Chunk, rows_at
@@ -31,7 +32,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("model", help="what `softpolytope fit` wrote")
     parser.add_argument("table", nargs="?", help="a .csv, .parquet or .svm file with the columns of the model")
-    parser.add_argument("--rows", type=row_numbers, metavar="0,5", help="rows to explain, from 0 (0)")
+    parser.add_argument("--rows", type=row_numbers, action="extend", metavar="0,5", help="rows to explain, from 0 (0)")
     parser.add_argument("--counterfactual", action="store_true", help="what would change the decision")
     add_format_options(parser)
     add_json_option(parser)
@@ -45,6 +46,10 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("--rows and --counterfactual are about rows of a table. Name its file after the model.")
     numbers = [] if options.table is None else (options.rows or [0])
     rows = rows_at(opened(options.table, options), numbers) if numbers else []
+    unknown = UnknownCategories(model.encoder_)
+    for row in dict(zip(numbers, rows, strict=True)).values():
+        unknown.add(row, model.encode(row))
+    unknown.tell()
     with notes():
         changes = [nearest_change(model, row) if options.counterfactual else None for row in rows]
         if options.json:

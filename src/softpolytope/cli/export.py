@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> int:
     model = loaded(options.model)
     try:
         if options.to == "onnx":
-            with replaced(options.output) as path:
+            with replaced(options.output, options.model) as path:
                 model.classifier_.to_onnx(path)
             if not model.encoder_.is_plain:
                 note(f"the inputs are the encoded columns, in this order: {', '.join(model.feature_names_)}.")
         else:
             text = python_source_of(model) if options.to == "python" else _sql(model, options)
-            with text_output(options.output) as file:
+            with text_output(options.output, options.model) as file:
                 file.write(text if text.endswith("\n") else text + "\n")
     except ValueError as error:
         raise CommandError(str(error)) from error

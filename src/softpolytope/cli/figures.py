@@ -12,6 +12,7 @@ from softpolytope.cli._figures.jobs import jobs_for
 from softpolytope.cli._figures.panels import remove_leftovers, save
 from softpolytope.cli._figures.plan import Figure, chosen_figures
 from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
+from softpolytope.cli._options import whole
 from softpolytope.datasets.benchmark import VARIABLE
 
 
@@ -30,7 +31,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="numbers of figures, or beginnings of their names")
     parser.add_argument("--jobs", type=int, default=2, help="fits at a time (2)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed, other data and other chains (0)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="another seed, other data and other chains (0)")
     parser.add_argument(
         "--sampler",
         choices=("paper", "library"),

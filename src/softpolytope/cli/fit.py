@@ -17,8 +17,10 @@ from softpolytope.cli._evaluation import (
     score_lines,
     scores,
 )
-from softpolytope.cli._options import add_format_options, add_json_option, examples, names, opened, whole
+from softpolytope.cli._options import add_format_options, add_json_option, add_names_option, examples, opened, whole
 from softpolytope.cli._output import check_output, note, notes, print_json
+from softpolytope.cli._unknown import UnknownCategories
+from softpolytope.estimators._parameters import auto_inference
 from softpolytope.estimators.classifiers import CLASSIFIERS
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
@@ -52,9 +54,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--target", help=f"name of the column to predict (svmlight: {LABEL})")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the model file to write")
     columns = parser.add_argument_group("columns")
-    columns.add_argument("--features", type=names, default=(), metavar="A,B", help="only these (by default all)")
-    columns.add_argument("--drop", type=names, default=(), metavar="A,B", help="all but these")
-    columns.add_argument("--categorical", type=names, default=(), metavar="A,B", help="categories, though numbers")
+    add_names_option(columns, "--features", "only these (by default all)")
+    add_names_option(columns, "--drop", "all but these")
+    add_names_option(columns, "--categorical", "categories, though numbers")
     columns.add_argument("--max-categories", type=whole(1), default=MOST_CATEGORIES, metavar="N", help="of one column")
     _add_model_options(parser.add_argument_group("model"))
     _add_evaluation_options(parser.add_argument_group("evaluation"))
@@ -98,11 +100,15 @@ def _share(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Read, evaluate, fit, write."""
     start = time.perf_counter()
-    check_output(options.output)
+    check_output(options.output, options.table, options.test)
     _classifier(options, "all")  # what is wrong with the options is told before the table is read
     table = opened(options.table, options)
     choice = Choice(
-        _target(options, table), options.features, options.drop, options.categorical, options.max_categories
+        _target(options, table),
+        tuple(options.features),
+        tuple(options.drop),
+        tuple(options.categorical),
+        options.max_categories,
     )
     plan = study(table, choice)
     say = _silent if options.json else print
@@ -145,7 +151,9 @@ def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: An
     """Fit once, and test on the rows of another file."""
     encoder = _filled(plan.encoder, part)
     labels = plan.target.labels
-    tested = Part(*read_labelled(opened(options.test, options), encoder, plan.target))
+    unknown = UnknownCategories(encoder)
+    tested = Part(*read_labelled(opened(options.test, options), encoder, plan.target, unknown.add))
+    unknown.tell()
     found = baseline_scores(part, tested, len(labels))
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
     found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
@@ -166,7 +174,9 @@ def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say
         encoder = _filled(plan.encoder, train)
         encoder.fill(test.rows)
         found = baseline_scores(train, test, len(labels))
-        classifier = fit_classifier(_classifier(options, "held-out"), train, labels)
+        # "auto" goes by the number of rows: what is tested must be what is written, and not what suits fewer rows.
+        held_out = _classifier(options, "held-out").set_params(inference=_inference(options, plan.n_rows))
+        classifier = fit_classifier(held_out, train, labels)
         found[OURS] = scores(classifier.predict_proba(test.rows), test.codes)
         say(
             f"\nLearned from {len(train.codes)} rows, tested on the {len(test.codes)} others:",
@@ -181,6 +191,13 @@ def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say
     say(f"\nFitted {again}to all {plan.n_rows} rows: {classifier.n_experts_} experts.")
     n_tested = 0 if split is None else len(split[1])
     return TableClassifier.from_parts(encoder, plan.target, classifier, found), n_tested
+
+
+def _inference(options: argparse.Namespace, n_rows: int) -> str:
+    """What fits the model that is written; "auto" looks at nothing but how many rows there are."""
+    if options.inference != "auto":
+        return str(options.inference)
+    return auto_inference(np.ones((n_rows, 1)), np.ones(n_rows))
 
 
 def _filled(encoder: TableEncoder, part: Part) -> TableEncoder:

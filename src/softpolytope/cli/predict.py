@@ -9,11 +9,12 @@ from typing import Any, TextIO
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.cli._errors import FINE
-from softpolytope.cli._options import add_format_options, examples, loaded, names, opened
-from softpolytope.cli._output import json_text, note, text_output
+from softpolytope.cli._errors import FINE, CommandError
+from softpolytope.cli._options import add_format_options, add_names_option, examples, loaded, opened
+from softpolytope.cli._output import json_text, text_output
+from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.table import Chunk, Table, shown
+from softpolytope.tabular.table import Table
 
 
 def add_parser(commands: Any) -> None:
@@ -33,7 +34,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("table", help="a .csv, .parquet or .svm file with the columns of the model")
     parser.add_argument("-o", "--output", type=Path, help="a CSV file to write; by default to standard output")
     parser.add_argument("--proba", action="store_true", help="probabilities of all classes, too")
-    parser.add_argument("--keep", type=names, default=(), metavar="A,B", help="copy these columns of the table")
+    add_names_option(parser, "--keep", "copy these columns of the table")
     add_format_options(parser)
     parser.add_argument("--json", action="store_true", help="write one JSON object a line, for other programs")
     parser.set_defaults(run=run)
@@ -42,36 +43,24 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, predict and write, chunk by chunk."""
     model = loaded(options.model)
+    _check_kept(model, options)
     table = opened(options.table, options)
-    unknown = UnknownCategories()
-    with text_output(options.output) as file:
+    unknown = UnknownCategories(model.encoder_)
+    with text_output(options.output, options.model, options.table) as file:
         write = _write_json if options.json else _write_csv
         write(file, model, _predicted(model, table, options, unknown), options)
     unknown.tell()
     return FINE
 
 
-class UnknownCategories:
-    """Rows with categories that training did not have, counted by column."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._first: dict[str, str] = {}
-
-    def add(self, model: TableClassifier, chunk: Chunk, encoded: FloatArray) -> None:
-        """Count those of a chunk."""
-        for name, is_unknown in model.encoder_.is_unknown(encoded).items():
-            if is_unknown.any():
-                row = int(np.argmax(is_unknown))
-                text = chunk.texts(name)[row]
-                self._first.setdefault(name, f"{shown(text) if text else 'no value'} at {chunk.place(row)}")
-                self._counts[name] = self._counts.get(name, 0) + int(is_unknown.sum())
-
-    def tell(self) -> None:
-        """Say so."""
-        for name, count in self._counts.items():
-            rows = "1 row has a value" if count == 1 else f"{count} rows have values"
-            note(f"{rows} of {name!r} that training did not have ({self._first[name]}); taken for none of those known.")
+def _check_kept(model: TableClassifier, options: argparse.Namespace) -> None:
+    """Raise if a kept column would have the name of one that is written anyway."""
+    chances = _chance_names(model) if options.proba and not options.json else []
+    for name in ("prediction", "probabilities", *chances):
+        if name in options.keep:
+            raise CommandError(
+                f"--keep {name}: this command writes a column of that name itself. Rename it in the table."
+            )
 
 
 def _predicted(
@@ -81,17 +70,21 @@ def _predicted(
     labels = model.classes_
     for chunk in table.chunks():
         encoded = model.encode(chunk)
-        unknown.add(model, chunk, encoded)
+        unknown.add(chunk, encoded)
         chances = model.classifier_.predict_proba(encoded)
-        kept = [chunk.texts(name) for name in options.keep]
+        kept = [chunk.cells(name) for name in options.keep]
         # As predict does: a tie goes to the first class.
         codes = (chances[:, 1] > chances[:, 0]).astype(np.intp) if len(labels) == 2 else chances.argmax(axis=1)
         yield labels[codes].tolist(), chances, list(zip(*kept, strict=True)) if kept else [()] * chunk.n_rows
 
 
+def _chance_names(model: TableClassifier) -> list[str]:
+    return [f"P({label})" for label in model.classes_.tolist()]
+
+
 def _write_csv(file: TextIO, model: TableClassifier, parts: Any, options: argparse.Namespace) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    chances_of = [f"P({label})" for label in model.classes_.tolist()] if options.proba else []
+    chances_of = _chance_names(model) if options.proba else []
     writer.writerow([*options.keep, "prediction", *chances_of])
     for labels, chances, kept in parts:
         numbers = chances.tolist() if options.proba else [[]] * len(labels)

@@ -12,6 +12,8 @@ from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import OURS, scores
 from softpolytope.cli._options import add_format_options, add_json_option, examples, loaded, opened
 from softpolytope.cli._output import notes, print_json, replaced
+from softpolytope.cli._unknown import UnknownCategories
+from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
 from softpolytope.tabular.plan import read_labelled
 from softpolytope.tabular.table import Table
@@ -46,9 +48,12 @@ def run(options: argparse.Namespace) -> int:
     model = loaded(options.model)
     table = opened(options.data, options)
     target = model.target_ if options.target is None else replace(model.target_, name=options.target)
-    rows, codes = read_labelled(table, model.encoder_, target)
+    unknown = UnknownCategories(model.encoder_)
+    rows, codes = read_labelled(table, model.encoder_, target, unknown.add)
+    unknown.tell()
+    baselines, elsewhere = _baselines(model, rows, codes)
     try:
-        with notes(), replaced(options.output) as path:
+        with notes(), replaced(options.output, options.model, options.data) as path:
             write_report(
                 model.classifier_,
                 rows,
@@ -56,9 +61,10 @@ def run(options: argparse.Namespace) -> int:
                 path,
                 feature_names=list(model.feature_names_),
                 title=options.title or Path(options.model).name,
-                baselines=_baselines(model, rows, codes),
+                baselines=baselines,
+                elsewhere=elsewhere,
                 raw_columns=list(model.encoder_.names),
-                raw_rows=_raw_rows(table, model.encoder_.names),
+                raw_rows=_raw_rows(table, model.encoder_),
             )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -69,18 +75,28 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _baselines(model: TableClassifier, rows: FloatArray, codes: Any) -> Scores:
-    """What was measured when the model was fitted; on other rows than these, its own scores go with the others."""
+def _baselines(model: TableClassifier, rows: FloatArray, codes: Any) -> tuple[Scores, Scores]:
+    """What was measured when the model was fitted: on these rows, or on others, then with its own scores."""
     if not model.held_out_:
-        return {}
+        return {}, {}
     here = scores(model.classifier_.predict_proba(rows), codes)
     then = model.held_out_.get(OURS, {})
     if all(np.isclose(here[name], then.get(name, np.nan), rtol=1e-9, atol=0.0) for name in here):
-        return {name: item for name, item in model.held_out_.items() if name != OURS}
-    return {f"{name}, on the rows held out from its fit": item for name, item in model.held_out_.items()}
+        return {name: item for name, item in model.held_out_.items() if name != OURS}, {}
+    return {}, {f"{name}, on the rows held out from its fit": item for name, item in model.held_out_.items()}
 
 
-def _raw_rows(table: Table, names: tuple[str, ...]) -> np.ndarray[Any, Any]:
-    """The cells as they are in the file, (rows, raw columns)."""
-    parts = [np.array([chunk.texts(name) for name in names], dtype=object).T for chunk in table.chunks()]
+def _raw_rows(table: Table, encoder: TableEncoder) -> np.ndarray[Any, Any]:
+    """The cells as they are in the file, numbers as numbers, None where one is missing, (rows, raw columns)."""
+    parts = []
+    for chunk in table.chunks():
+        part = np.empty((chunk.n_rows, len(encoder.columns)), dtype=object)
+        for place, column in enumerate(encoder.columns):
+            if isinstance(column, CategoryColumn):
+                part[:, place] = chunk.texts(column.name)
+            else:
+                numbers = chunk.numbers(column.name)
+                part[:, place] = numbers
+                part[np.isnan(numbers), place] = None
+        parts.append(part)
     return np.concatenate(parts)

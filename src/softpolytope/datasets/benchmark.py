@@ -1,6 +1,8 @@
 """The benchmark sets of the paper and a few more with their fixed partitions, from a folder or a public server."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope.datasets._download import cache_folder, downloaded
+from softpolytope.datasets._sources import ContentError
 
 BENCHMARK_SETS = (
     "banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a",  # the paper's
@@ -55,10 +58,10 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     there is no file banana.npz in 'no such fo
     """
     path = benchmark_path(name, data_home)
-    with np.load(path) as file:
-        n_partitions = len(file["train_index"]) if "train_index" in file else 1
-        if not 0 <= partition < n_partitions:
-            raise ValueError(f"{name} has the partitions 0 to {n_partitions - 1}; got {partition}.")
+    n_known = _n_partitions(path)
+    if not 0 <= partition < n_known:
+        raise ValueError(f"{name} has the partitions 0 to {n_known - 1}; got {partition}.")
+    with _arrays(path) as file:
         if "train_index" in file:
             X, y = file["X"].astype(np.float64), file["y"].astype(np.int64)
             train, test = file["train_index"][partition], file["test_index"][partition]
@@ -88,8 +91,27 @@ def benchmark_path(name: str, data_home: str | Path | None = None) -> Path:
 
 def n_partitions(name: str, data_home: str | Path | None = None) -> int:
     """How many partitions a set has."""
-    with np.load(benchmark_path(name, data_home)) as file:
+    return _n_partitions(benchmark_path(name, data_home))
+
+
+def _n_partitions(path: Path) -> int:
+    with _arrays(path) as file:
         return len(file["train_index"]) if "train_index" in file else 1
+
+
+@contextmanager
+def _arrays(path: Path) -> Iterator[Any]:
+    """The arrays of a file; one that is damaged, or of another kind, makes NumPy raise nearly anything."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            yield file
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        raise ContentError(
+            f"{path} is damaged or no file of a benchmark set. Remove it; without a folder named, the paper's sets are "
+            "downloaded."
+        ) from error
 
 
 def _ones(file: Any, part: str, n_rows: int) -> sparse.csr_array:

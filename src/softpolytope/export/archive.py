@@ -34,13 +34,13 @@ class ModelFileError(ValueError):
 
 def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a header and named arrays; an interruption leaves the old file or the new one."""
-    target = Path(path)
+    target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
     described = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     document = {"format": FORMAT, "version": VERSION, "arrays": described, "header": header}
     text = json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
     if len(text) > LARGEST_HEADER or len(arrays) > MOST_ARRAYS:
         raise ValueError(f"the model is too large for a file: {len(arrays)} arrays, a header of {len(text)} bytes.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

@@ -35,6 +35,7 @@ class Given:
     baselines: Mapping[str, Mapping[str, float]] | None = None
     raw_columns: Sequence[str] | None = None
     raw_rows: Any = None
+    elsewhere: Mapping[str, Mapping[str, float]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Content:
     codes: NDArray[np.intp]
     chances: FloatArray  # (rows, classes)
     decisions: NDArray[np.intp]
-    scores: tuple[Score, ...]  # ours, the majority vote, then those given
+    scores: tuple[Score, ...]  # ours, the majority vote, then those given, of these rows and of others
     calibration: Calibration
     sides: tuple[Side, ...]
     diagnoses: tuple[Diagnosis, ...]
@@ -152,7 +153,7 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
         (
             score_of("This model", chances, decisions, codes),
             majority_score(codes, len(classes)),
-            *given_scores(given.baselines),
+            *given_scores(given.baselines, given.elsewhere),
         ),
         _calibration(chances, decisions, codes),
         tuple(_sides(classifier, [replace(item, features=features) for item in polytopes], rows, codes, classes)),

@@ -9,12 +9,12 @@ function decoded(item) {
   return new KINDS[item.type](bytes.buffer);
 }
 
-// A column of numbers as doubles, or of texts as a list of those and their places in it.
+// A column of numbers as doubles, NaN where one is missing, or of texts as a list of those and their places in it.
 function columnOf(item) {
   const codes = decoded(item);
   if (!item.list) return { numbers: Float64Array.from(codes, (value) => item.start + value) };
-  if (item.list.every((value) => typeof value === "number")) {
-    return { numbers: Float64Array.from(codes, (code) => item.list[code]) };
+  if (item.list.every((value) => value === null || typeof value === "number")) {
+    return { numbers: Float64Array.from(codes, (code) => item.list[code] ?? NaN) };
   }
   return { list: item.list, codes };
 }

@@ -58,6 +58,7 @@ function tipLines(data, rows, place, code) {
 
 function cellText(value) {
   if (value === null) return "…";
+  if (Number.isNaN(value)) return "";
   return typeof value === "number" ? shown(value, 5) : value;
 }
 

@@ -39,6 +39,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     feature_names: Sequence[str] | None = None,
     title: str | None = None,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
+    elsewhere: Mapping[str, Mapping[str, float]] | None = None,
     raw_columns: Sequence[str] | None = None,
     raw_rows: Any = None,
 ) -> None:
@@ -64,10 +65,14 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     baselines : dict of str to dict, optional
         Scores of other methods on the same rows, by name: "error" (a share), "log_loss" (nats), "brier". A majority
         vote is always there.
+    elsewhere : dict of str to dict, optional
+        The same of scores on other rows, such as those held out when the classifier was fitted: they are shown, and
+        compared with nothing.
     raw_columns : sequence of str, optional
         Names of the columns of `raw_rows`.
     raw_rows : array-like of shape (n_samples, n_columns), optional
-        The rows as the reader knows them, texts or numbers, for the table; by default X.
+        The rows as the reader knows them, texts or numbers (None or NaN where one is missing), for the table; by
+        default X.
 
     Examples
     --------
@@ -84,7 +89,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     ...     "Ring or disc" in path.read_text(encoding="utf-8")
     True
     """
-    given = Given(title, feature_names, baselines, raw_columns, raw_rows)
+    given = Given(title, feature_names, baselines, raw_columns, raw_rows, elsewhere)
     page = page_of(content_of(classifier, X, y, given))
     # A lone surrogate is text to Python, but no file can hold it.
     Path(path).write_bytes(page.encode("utf-8", "replace"))

@@ -211,30 +211,34 @@ def encoded_column(column: NDArray[Any]) -> dict[str, Any]:
     """A column of numbers or texts: a list of what occurs and a byte or two a row, or single precision numbers."""
     numbers = _as_numbers(column)
     items = [_text(item) for item in column] if numbers is None else numbers
+    # What is missing is one value, the last.
     listed, codes = np.unique(np.array(items, dtype=object if numbers is None else np.float64), return_inverse=True)
     if numbers is None or len(listed) <= MOST_LISTED:
         kind = "<u1" if len(listed) <= MOST_LISTED else "<u4"
         shown = listed.tolist() if numbers is None else [exact(value) for value in listed.tolist()]
         return encoded(codes, kind) | {"list": shown}
-    start, width = float(numbers.min()), float(np.ptp(numbers))
+    start, width = float(listed[0]), float(np.nanmax(listed) - listed[0])
     # Single precision ends at 3e38.
     return encoded(numbers - start, "<f4" if width < 1e38 else "<f8") | {"start": start}
 
 
-def exact(value: float) -> float | int:
-    """The same number, without a decimal point where there is nothing after it."""
+def exact(value: float) -> float | int | None:
+    """The same number, without a decimal point where there is nothing after it; None where there is none."""
+    if np.isnan(value):
+        return None
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
 def _as_numbers(column: NDArray[Any]) -> FloatArray | None:
-    """A column of finite numbers as such; None if it is not one."""
-    if column.dtype == object and any(isinstance(item, str | bool) or item is None for item in column):
+    """A column of finite numbers, NaN where one is missing; None if it is no such column, or has no number."""
+    if column.dtype == object and any(isinstance(item, str | bool) for item in column):
         return None
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    is_number = ~np.isnan(numbers)
+    return numbers if is_number.any() and np.isfinite(numbers[is_number]).all() else None
 
 
 def _text(item: Any) -> str:

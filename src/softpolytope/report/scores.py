@@ -1,7 +1,7 @@
 """How good predictions were: error, log-loss, Brier score, and whether probabilities come true."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ class Score:
     log_loss: float | None
     brier: float | None
     error_interval: tuple[float, float] | None = None
+    is_comparable: bool = True  # whether it is of the test rows, and not of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +81,26 @@ def majority_score(codes: NDArray[np.intp], n_classes: int) -> Score:
     return score_of("Majority vote", chances, decisions, codes)
 
 
-def given_scores(baselines: Mapping[str, Mapping[str, float]] | None) -> list[Score]:
-    """Scores that the user measured."""
-    return [_given(str(name), values) for name, values in (baselines or {}).items()]
+def given_scores(
+    baselines: Mapping[str, Mapping[str, float]] | None, elsewhere: Mapping[str, Mapping[str, float]] | None = None
+) -> list[Score]:
+    """Scores that the user measured, on the test rows and on others."""
+    here = [_given(str(name), values, "baselines") for name, values in (baselines or {}).items()]
+    others = [_given(str(name), values, "elsewhere") for name, values in (elsewhere or {}).items()]
+    return [*here, *(replace(score, is_comparable=False) for score in others)]
 
 
-def _given(name: str, values: Mapping[str, float]) -> Score:
+def _given(name: str, values: Mapping[str, float], parameter: str) -> Score:
     found: dict[str, float | None] = {}
     for key in ("error", "log_loss", "brier"):
         value = values.get(key)
         found[key] = None if value is None else float(value)
         if value is not None and not np.isfinite(float(value)):
-            raise ValueError(f"baselines[{name!r}][{key!r}] must be a finite number; got {value!r}.")
+            raise ValueError(f"{parameter}[{name!r}][{key!r}] must be a finite number; got {value!r}.")
     error = found["error"]
     if error is not None and not 0.0 <= error <= 1.0:
         raise ValueError(
-            f"baselines[{name!r}]['error'] must be a share between 0 and 1; got {error!r}. Divide per cent by 100."
+            f"{parameter}[{name!r}]['error'] must be a share between 0 and 1; got {error!r}. Divide per cent by 100."
         )
     return Score(name, error, found["log_loss"], found["brier"])
 

@@ -95,6 +95,8 @@ def scores_section(content: Content) -> str:
         f"{low} to {high} ({LEVEL:.0%} interval). Smaller is better in all columns. The majority vote knows the shares "
         "of the classes among these very rows, and nothing else."
     )
+    if not all(score.is_comparable for score in content.scores):
+        told += " Scores on other rows are beside them, and compared with none: other rows are easier or harder."
     lines = "".join(_score_line(score, content.scores) for score in content.scores)
     scores = table("Scores", ["Method", "Error", "Log-loss, nats", "Brier score"], lines, "scores")
     return f"{paragraphs([told])}{scores}<h3>Do its probabilities come true?</h3>{_calibration(content)}"
@@ -104,10 +106,10 @@ def _score_line(score: Score, scores: tuple[Score, ...]) -> str:
     cells = []
     for key in ("error", "log_loss", "brier"):
         value = getattr(score, key)
-        known = [getattr(other, key) for other in scores if getattr(other, key) is not None]
+        known = [getattr(other, key) for other in scores if other.is_comparable and getattr(other, key) is not None]
         text = "\u2013" if value is None else words.percent(value) if key == "error" else f"{value:.4f}"
         # The best is also told in words: bold type is not read out.
-        if value is not None and len(known) > 1 and value == min(known):
+        if score.is_comparable and value is not None and len(known) > 1 and value == min(known):
             text = f'<strong>{text}</strong> <span class="note">best</span>'
         cells.append(f"<td>{text}</td>")
     return f'<tr><th scope="row">{escape(score.name)}</th>{"".join(cells)}</tr>'

@@ -22,7 +22,7 @@ function startTable(data, model, rows) {
     const keys = new Array(rows.n);
     for (const place of order) keys[place] = key(place);
     const sign = state.isDown ? -1 : 1;
-    order.sort((a, b) => sign * compared(keys[a], keys[b]) || a - b);
+    order.sort((a, b) => compared(keys[a], keys[b], sign) || a - b);
     state.page = 0;
     show();
   }
@@ -128,10 +128,11 @@ function startTable(data, model, rows) {
   };
 }
 
-// Numbers by size, what is missing last.
-function compared(a, b) {
-  if (a === null || b === null) return (a === null) - (b === null);
-  return a - b;
+// Numbers by size, up or down; what is missing last in any case.
+function compared(a, b, sign) {
+  const isMissing = (value) => value === null || Number.isNaN(value);
+  if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
+  return sign * (a - b);
 }
 
 // Places of texts in the alphabet: sorting rows by these takes a tenth of the time that sorting by texts takes.

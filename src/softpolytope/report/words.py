@@ -115,18 +115,17 @@ def _against_others(content: Content) -> list[Check]:
     if not is_better:
         text += " In error or in log-loss it is no better than that."
     found = [Check("good" if is_better else "bad", text)]
+    others = [score for score in content.scores[2:] if score.is_comparable]
     better = [
         score.name
-        for score in content.scores[2:]
+        for score in others
         if (score.error is not None and score.error < (own.error or 0.0))
         or (score.log_loss is not None and score.log_loss < (own.log_loss or 0.0))
     ]
     if better:
         found.append(Check("look", f"{listed(better)} did better in error or log-loss; see section 2."))
-    elif len(content.scores) > 2:
-        found.append(
-            Check("good", f"No other method given ({listed([s.name for s in content.scores[2:]])}) did better.")
-        )
+    elif others:
+        found.append(Check("good", f"No other method given ({listed([s.name for s in others])}) did better."))
     return found
 
 

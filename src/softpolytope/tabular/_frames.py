@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, Values, checked_names
 
 
 class FrameTable:
@@ -16,7 +16,11 @@ class FrameTable:
     def __init__(self, frame: Any) -> None:
         names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
         self.columns = checked_names([str(name) for name in names], self.name)
-        self._columns = {str(name): _values(np.asarray(frame[name])) for name in names}
+        arrays = {str(name): np.asarray(frame[name]) for name in names}
+        self._columns = {name: _values(column) for name, column in arrays.items()}
+        self._exact = {
+            name: [str(value) for value in column.tolist()] for name, column in arrays.items() if _is_long(column)
+        }
         lengths = {len(values) for values in self._columns.values()}
         if len(lengths) > 1:
             raise TableError(f"the columns of the table have different lengths: {sorted(lengths)}.")
@@ -25,7 +29,7 @@ class FrameTable:
     def chunks(self) -> Iterator[Chunk]:
         """All rows at once."""
         if self._n_rows:
-            yield Chunk(self.name, self._columns, range(self._n_rows), "row")
+            yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact)
 
 
 def _values(column: Any) -> Values:
@@ -34,6 +38,11 @@ def _values(column: Any) -> Values:
     if column.dtype.kind == "M":
         return ["" if np.isnat(value) else str(value) for value in column]
     return [_text(value) for value in column.tolist()]
+
+
+def _is_long(column: Any) -> bool:
+    """Whether it has whole numbers with more digits than a double can hold."""
+    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= LARGEST_EXACT).any())
 
 
 def _text(value: Any) -> str:

@@ -1,14 +1,18 @@
 """Parquet files in chunks, by pyarrow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
+from softpolytope._typing import FloatArray
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, Values, checked_names, number_text
 
 CELLS = 1_000_000
+# Decimal digits that a double always holds.
+DIGITS = 15
 EXTRA = "Parquet files need the package pyarrow: pip install softpolytope[cli]. CSV files need nothing."
 
 
@@ -43,22 +47,26 @@ class ParquetTable:
         batches = self._reading(lambda file: file.iter_batches(batch_size=at_once))
         while (batch := self._next(batches)) is not None:
             if batch.num_rows:
-                columns = {
-                    name: self._values(name, column, arrow)
-                    for name, column in zip(self.columns, batch.columns, strict=True)
-                }
-                yield Chunk(self.name, columns, range(first, first + batch.num_rows), "row")
+                columns: dict[str, Values] = {}
+                exact: dict[str, Sequence[str]] = {}
+                for name, column in zip(self.columns, batch.columns, strict=True):
+                    columns[name], texts = self._values(name, column, arrow)
+                    if texts is not None:
+                        exact[name] = texts
+                yield Chunk(self.name, columns, range(first, first + batch.num_rows), "row", exact=exact)
             first += batch.num_rows
 
-    def _values(self, name: str, column: Any, arrow: Any) -> Values:
+    def _values(self, name: str, column: Any, arrow: Any) -> tuple[Values, list[str] | None]:
+        """The cells of a column, and the texts of numbers with more digits than these can hold."""
         kinds = arrow.types
         try:
             if kinds.is_dictionary(column.type):
                 column = column.dictionary_decode()
             if kinds.is_floating(column.type) or kinds.is_integer(column.type) or kinds.is_decimal(column.type):
                 numbers = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-                return np.asarray(numbers, dtype=np.float64)
-            return ["" if value is None else str(value) for value in column.to_pylist()]
+                values = np.asarray(numbers, dtype=np.float64)
+                return values, _exact_texts(column, values, kinds)
+            return ["" if value is None else str(value) for value in column.to_pylist()], None
         except Exception as error:
             raise TableError(f"{self.name}: column {name!r} cannot be read: {_brief(error)}") from None
 
@@ -75,6 +83,21 @@ class ParquetTable:
             return next(batches, None)
         except Exception as error:
             raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+
+
+def _exact_texts(column: Any, values: FloatArray, kinds: Any) -> list[str] | None:
+    """Texts of whole numbers and decimals, if doubles do not hold all their digits."""
+    if kinds.is_integer(column.type) and (np.abs(values) >= LARGEST_EXACT).any():
+        return ["" if value is None else str(value) for value in column.to_pylist()]
+    if kinds.is_decimal(column.type) and column.type.precision > DIGITS:
+        return ["" if value is None else _decimal_text(value) for value in column.to_pylist()]
+    return None
+
+
+def _decimal_text(value: Decimal) -> str:
+    """As doubles are written, or with all digits where a double has not that many."""
+    text = number_text(float(value))
+    return text if Decimal(text) == value else f"{value.normalize():f}"
 
 
 def _is_plain(kind: Any, kinds: Any) -> bool:

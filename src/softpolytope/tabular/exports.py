@@ -23,9 +23,15 @@ def encode(row):
             x.append(float(rest[0] if is_missing else value))
         else:
             categories, has_missing = rest
-            x.extend(float(not is_missing and str(value) == category) for category in categories)
+            x.extend(float(not is_missing and text_of(value) == category) for category in categories)
             x.extend([float(is_missing)] if has_missing else [])
     return x
+
+
+def text_of(value):
+    """A value as a category: whole numbers without a point."""
+    is_float = not isinstance(value, int) and hasattr(value, "is_integer")
+    return str(int(value)) if is_float and value.is_integer() else str(value)
 
 
 def predict_proba_of_row(row):

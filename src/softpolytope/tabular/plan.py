@@ -1,5 +1,7 @@
 """From a table to rows a classifier can be fitted to: one pass to see what the columns hold, one to read them."""
 
+import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 from softpolytope._typing import FloatArray
 from softpolytope.tabular.encoding import TableEncoder
 from softpolytope.tabular.survey import MOST_TEXTS, ColumnSurvey
-from softpolytope.tabular.table import Table, TableError, listed
+from softpolytope.tabular.table import Chunk, Table, TableError, listed
 from softpolytope.tabular.target import MOST_CLASSES, Target, label_texts, target_of
 
 MOST_CATEGORIES = 100
@@ -87,14 +89,24 @@ def read_rows(table: Table, plan: Plan) -> tuple[FloatArray, NDArray[np.intp]]:
     raise TableError(f"{table.name} changed while it was read: it had {plan.n_rows} rows at first.")
 
 
-def read_labelled(table: Table, encoder: TableEncoder, target: Target) -> tuple[FloatArray, NDArray[np.intp]]:
-    """All rows of another table, encoded without a missing value, and the codes of their classes."""
-    parts = [(encoder.encode(chunk), target.codes(chunk)) for chunk in table.chunks()]
+def read_labelled(
+    table: Table, encoder: TableEncoder, target: Target, watch: Callable[[Chunk, FloatArray], None] | None = None
+) -> tuple[FloatArray, NDArray[np.intp]]:
+    """All rows of another table, encoded without a missing value, and the codes of their classes.
+
+    `watch` is shown every chunk and its encoded rows.
+    """
+    parts = []
+    for chunk in table.chunks():
+        parts.append((encoder.encode(chunk), target.codes(chunk)))
+        if watch is not None:
+            watch(chunk, parts[-1][0])
     if not parts:
         raise TableError(f"{table.name} has no rows below its header.")
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Names of columns, given as one text with commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+    """Names of columns, given as one text with commas; a name with a comma in it has double quotes around it."""
+    cells = next(csv.reader([text], skipinitialspace=True, strict=True), []) if text else []
+    return tuple(cell.strip() for cell in cells if cell.strip())

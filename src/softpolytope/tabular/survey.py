@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softpolytope.tabular.encoding import CategoryColumn, Column, NumericColumn
-from softpolytope.tabular.table import Chunk, TableError, parsed, shown
+from softpolytope.tabular.table import Chunk, TableError, named, parsed, shown
 
 # Different texts that are remembered of a column; more are not counted.
 MOST_TEXTS = 1000
 # Fewer rows than this cannot tell an identifier from a category.
 FEWEST_IDENTIFIERS = 10
+# Squares of larger numbers, and so their spread, are infinite in double precision.
+LARGEST_NUMBER = 1e150
 # What pandas calls an index that it writes to a file, and what a column without a name is called here.
 NOT_NAMED = ("Unnamed: ", "__index_level_")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(\D.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})(\D.*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
 )
+# Numbers as people write them: a decimal comma, signs between thousands, per cent.
+_WRITTEN = re.compile(r"\s*[-+]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?\s*%?\s*")
 
 
 @dataclass(slots=True)
@@ -31,6 +35,7 @@ class ColumnSurvey:
     n_numbers: int = 0
     n_texts: int = 0
     is_whole: bool = True
+    largest: float = 0.0  # of the numbers, without their sign
     texts: dict[str, None] = field(default_factory=dict)  # in the order in which they came
     has_repeats: bool = False
     first: dict[str, str] = field(default_factory=dict)  # place and content of the first number and text
@@ -54,6 +59,7 @@ class ColumnSurvey:
         self.n_missing += int(is_missing.sum())
         known = numbers[is_number]
         self.is_whole = self.is_whole and bool((known == np.floor(known)).all())
+        self.largest = max(self.largest, float(np.abs(known).max(initial=0.0)))
 
     def _add_texts(self, texts: Sequence[str]) -> None:
         for text in texts:
@@ -78,13 +84,21 @@ class ColumnSurvey:
                 f"out ({self._drop()}), or give it a name in the file."
             )
         if self.n_texts == 0:
-            return NumericColumn(self.name, fill=None, has_missing=self.n_missing > 0, is_whole=self.is_whole)
+            return self._numeric()
         if self.n_numbers:
             raise TableError(
                 f"column {self.name!r} holds both numbers ({self.first['number']}) and text ({self.first['text']}). "
-                f"Correct the cells or leave them empty, or say that it holds categories: --categorical {self.name}."
+                f"Correct the cells or leave them empty, or say that it holds categories: {self._categorical()}."
             )
         return self._category(most_categories)
+
+    def _numeric(self) -> NumericColumn:
+        if self.largest > LARGEST_NUMBER:
+            raise TableError(
+                f"column {self.name!r} holds numbers as large as {self.largest:.3g}, whose squares no computer holds. "
+                f"Divide the column, or leave it out: {self._drop()}."
+            )
+        return NumericColumn(self.name, fill=None, has_missing=self.n_missing > 0, is_whole=self.is_whole)
 
     def _category(self, most: int) -> CategoryColumn:
         example = shown(next(iter(self.texts)))
@@ -92,6 +106,12 @@ class ColumnSurvey:
             raise TableError(
                 f"column {self.name!r} holds dates or times (such as {example}), which are no numbers. Leave it out "
                 f"({self._drop()}), or replace it by numbers that matter, such as days since an event."
+            )
+        if not self.is_categorical and all(_WRITTEN.fullmatch(text) for text in self.texts):
+            raise TableError(
+                f"column {self.name!r} holds numbers with commas or per cent signs (such as {example}), which are read "
+                "as text. Write them with a decimal point and no other sign, or say that they are categories: "
+                f"{self._categorical()}."
             )
         if not self.has_repeats and self.n_texts >= FEWEST_IDENTIFIERS:
             raise TableError(
@@ -108,5 +128,7 @@ class ColumnSurvey:
         return CategoryColumn(self.name, tuple(sorted(self.texts)), has_missing=self.n_missing > 0)
 
     def _drop(self) -> str:
-        name = f'"{self.name}"' if " " in self.name else self.name
-        return f"--drop {name}"
+        return named("--drop", self.name)
+
+    def _categorical(self) -> str:
+        return named("--categorical", self.name)

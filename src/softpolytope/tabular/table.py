@@ -1,7 +1,10 @@
 """A table in chunks of rows, and what is said of a cell that is not as it should be."""
 
+import csv
+import io
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +17,9 @@ MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL
 
 # Text as it stands in the file, or numbers with NaN for what is missing.
 Values = Sequence[str] | FloatArray
+
+# Above this, neighbouring whole numbers are the same number in double precision.
+LARGEST_EXACT = 2**53
 
 
 class TableError(ValueError):
@@ -29,6 +35,8 @@ class Chunk:
     lines: Sequence[int]  # where each row is
     unit: str  # what `lines` counts: "line" or "row"
     absent: float | None = None  # the value of columns that are not there; None where that is an error
+    # Texts of columns of numbers with more digits than `columns` can hold, empty where a value is missing.
+    exact: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -66,11 +74,17 @@ class Chunk:
 
     def texts(self, name: str) -> Sequence[str]:
         """A column as text, empty where a value is missing."""
-        values = self.values(name)
-        texts = [number_text(value) for value in values.tolist()] if isinstance(values, np.ndarray) else values
+        texts = self.cells(name)
         if MISSING.isdisjoint(texts):
             return texts
         return ["" if text in MISSING else text for text in texts]
+
+    def cells(self, name: str) -> Sequence[str]:
+        """A column as it stands in the file: NA is a text like any other."""
+        if name in self.exact:
+            return self.exact[name]
+        values = self.values(name)
+        return [number_text(value) for value in values.tolist()] if isinstance(values, np.ndarray) else values
 
     def taken(self, rows: Sequence[int]) -> "Chunk":
         """Some of the rows."""
@@ -78,7 +92,8 @@ class Chunk:
             name: values[list(rows)] if isinstance(values, np.ndarray) else [values[row] for row in rows]
             for name, values in self.columns.items()
         }
-        return replace(self, columns=columns, lines=[self.lines[row] for row in rows])
+        exact = {name: [texts[row] for row in rows] for name, texts in self.exact.items()}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in rows], exact=exact)
 
 
 class Table(Protocol):
@@ -105,8 +120,8 @@ def parsed(values: Values) -> FloatArray:
         return values
     try:
         numbers = np.fromiter(map(float, values), np.float64, len(values))
-        # Python reads 1_000 as a number; in a table it is none.
-        if "_" not in "".join(values):
+        # Python reads 1_000 as a number, and NAN in any case and with a sign; in a table they are none.
+        if "_" not in "".join(values) and not np.isnan(numbers).any():
             return numbers
     except (ValueError, OverflowError):
         pass
@@ -118,9 +133,11 @@ def _number(text: str) -> float:
     if text in MISSING:
         return np.nan
     try:
-        return np.inf if "_" in text else float(text)
+        number = np.nan if "_" in text else float(text)
     except ValueError:
         return np.inf
+    # What is missing has the names above and no others, for numbers as for categories.
+    return np.inf if np.isnan(number) else number
 
 
 def number_text(value: float) -> str:
@@ -134,6 +151,13 @@ def shown(value: Any) -> str:
     """A cell for a message, cut to a readable length."""
     text = repr(value if isinstance(value, str) else float(value))
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def named(option: str, name: str) -> str:
+    """An option with a column's name, as a shell takes it, whatever is in the name."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([name])
+    return f"{option}={shlex.quote(line.getvalue())}"
 
 
 def listed(names: Any, most: int = 10) -> str:

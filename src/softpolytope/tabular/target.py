@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.tabular.table import Chunk, TableError, as_codes, listed, shown
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, as_codes, listed, shown
 
 MOST_CLASSES = 100
 # Numbers of more different values than this, not all whole, are a quantity.
@@ -30,7 +30,8 @@ class Target:
     def codes(self, chunk: Chunk) -> NDArray[np.intp]:
         """The place of each row's label among the classes; a label that is none of them is an error."""
         texts = label_texts(chunk, self.name)
-        codes = as_codes(texts, {str(label): code for code, label in enumerate(self.classes)})
+        # A classifier that Python fitted may have the labels 0.0 and 1.0.
+        codes = as_codes(texts, {_canonical(str(label)): code for code, label in enumerate(self.classes)})
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             raise TableError(
@@ -55,7 +56,7 @@ def label_texts(chunk: Chunk, name: str) -> Sequence[str]:
 def _canonical(text: str) -> str:
     try:
         value = float(text)
-        return str(int(value)) if abs(value) < 2**53 and value == int(value) and "_" not in text else text
+        return str(int(value)) if abs(value) < LARGEST_EXACT and value == int(value) and "_" not in text else text
     except (ValueError, OverflowError):
         return text
 
