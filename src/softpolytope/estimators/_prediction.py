@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
@@ -58,7 +59,16 @@ class PredictionMixin:
         """Logarithms of the probabilities of the classes."""
         if is_dask_collection(X):
             return self._lazily("predict_log_proba", X, np.empty((0, len(self._classes()))))
-        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny)))
+        rows = self._validated_rows(X)
+        pairs = [
+            regression.log_probabilities(rows, self.estimate, self._n_threads())
+            for regression in self.posterior_.regressions
+        ]
+        if len(pairs) == 1:
+            return np.column_stack([pairs[0][1], pairs[0][0]])
+        # As `combined` has it: the probability of a class is proportional to its odds.
+        log_odds = np.stack([positive - negative for positive, negative in pairs])
+        return np.ascontiguousarray(log_softmax(log_odds, axis=0).T)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Log odds of the second class, (n_samples,); with more classes, log probabilities (n_samples, n_classes)."""

@@ -8,12 +8,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logsumexp
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.model import _predict
+from softpolytope.model.softplus import log_negative_probability, log_positive_probability
 
 Estimate = Literal["mean", "best"]
 
+# Below this, chances are computed by their logarithms, so many rows at once.
+SMALLEST_PLAIN_CHANCE = 1e-290
+FAR_ROWS_AT_ONCE = 256
 # Numbers held at once while rows are predicted; rows are taken in blocks so that draws x rows stay below it.
 MOST_RATES_AT_ONCE = 4_000_000
 # Rows of a block at least, so that each is worth a thread's attention.
@@ -60,6 +65,21 @@ class Draws:
     def n_active(self) -> NDArray[np.intp]:
         """Experts with counts, by draw."""
         return np.array([self.is_active[a:b].sum() for a, b in zip(self.starts, self.starts[1:], strict=False)])
+
+    def log_chances(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """log(1 - e^-lambda) and -lambda of rows, (draws, rows): numbers where lambda is none or zero, and slower."""
+        rows: Any = X
+        dense = rows.toarray() if sparse.issparse(X) else rows
+        slopes, intercepts = self.coefficients[:, :, 1:], self.coefficients[:, :, :1]
+        predictor = np.clip(np.tensordot(slopes, dense, (2, 1)) + intercepts, -1e300, 1e300)
+        spans = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
+        given = [(predictor[span], self.expert_weights[span]) for span in spans]
+        # A lambda past all doubles is infinite; what is made of it on the way to the other tail is not used.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (
+                np.stack([log_positive_probability(*one) for one in given]),
+                np.stack([log_negative_probability(*one) for one in given]),
+            )
 
     def rate_function(self) -> Callable[[Any], FloatArray]:
         """A function from rows, dense C-ordered doubles or CSR, to lambda (draws, rows)."""
@@ -112,6 +132,18 @@ class RegressionPosterior:
         _check_for_overflow(positive)
         return positive, negative
 
+    def log_probabilities(self, X: Any, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
+        """log P(y = 1) and log P(y = 0) of rows, averaged over draws: numbers, however small the chances are."""
+        chances = self.probabilities(X, estimate, n_threads)
+        far = np.flatnonzero(np.minimum(*chances) < SMALLEST_PLAIN_CHANCE)
+        positive, negative = (np.log(np.maximum(item, SMALLEST_PLAIN_CHANCE)) for item in chances)
+        for start in range(0, len(far), FAR_ROWS_AT_ONCE):
+            own = far[start : start + FAR_ROWS_AT_ONCE]
+            positive[own], negative[own] = _log_mean_chances(
+                [labelling.chosen(estimate).log_chances(X[own]) for labelling in self.labelings]
+            )
+        return positive, negative
+
     def probability_draws(self, X: Any, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
         """P(y = 1) of every draw, (draws, rows)."""
         blocks = list(self._over_blocks(X, estimate, n_threads, lambda rates: _chances(rates)[0]))
@@ -154,6 +186,20 @@ def _chances(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
         return -np.expm1(-own), np.exp(-own)
     other = rates[1]
     return 0.5 * (np.exp(-other) - np.expm1(-own)), 0.5 * (np.exp(-own) - np.expm1(-other))
+
+
+def _log_mean_chances(logs: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of P(y = 1) and P(y = 0), from those of every draw of the labelling and of its opposite."""
+    event, survival = ([_log_mean(pair[side]) for pair in logs] for side in (0, 1))
+    if len(logs) == 1:
+        return event[0], survival[0]
+    half = np.log(0.5)
+    return half + np.logaddexp(event[0], survival[1]), half + np.logaddexp(survival[0], event[1])
+
+
+def _log_mean(logs: FloatArray) -> FloatArray:
+    """Logarithm of the mean over draws, (draws, rows)."""
+    return np.asarray(logsumexp(logs, axis=0) - np.log(len(logs)))
 
 
 def _check_for_overflow(chances: FloatArray) -> None:
