@@ -11,8 +11,9 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from softpolytope import SumStackSoftplusClassifier
+from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.estimators.classifiers import CLASSIFIERS
+from softpolytope.export import sql
 from softpolytope.export.onnx import register_with_skl2onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -37,6 +38,24 @@ def fitted(kind, estimate="best", n_draws=10):
     return model.fit(X, y), rows
 
 
+def far_rows(X):
+    """Rows ten standard deviations out, where the chances of some classes are far below the rounding of one."""
+    return X.mean(axis=0) + 10.0 * X.std(axis=0) * np.random.default_rng(0).standard_normal((100, X.shape[1]))
+
+
+def assert_same_chances(found, expected):
+    """Each to 1e-11 of itself; below 1e-60 the library's own survivals end."""
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-60)
+
+
+def run_sql(connection, expression, rows, columns):
+    """An expression of the columns for every row."""
+    names = ['"' + column.replace('"', '""') + '"' for column in columns]
+    connection.execute("CREATE TABLE t (" + ", ".join(f"{name} DOUBLE" for name in names) + ")")
+    connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", rows.tolist())
+    return np.array([row[0] for row in connection.execute(f"SELECT {expression} FROM t ORDER BY rowid").fetchall()])
+
+
 def run_onnx(model, rows):
     """Label and probabilities by onnxruntime."""
     runtime = pytest.importorskip("onnxruntime")
@@ -56,6 +75,46 @@ def test_onnx_in_doubles(kind, estimate):
     label, chances = run_onnx(exported, rows)
     assert chances == pytest.approx(model.predict_proba(rows), abs=1e-12)
     assert label.tolist() == model.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_small_chances_elsewhere(symmetric):
+    """Ratios of chances far below the rounding of one decide between three classes; ONNX and SQL keep them."""
+    pytest.importorskip("onnx")
+    duckdb = pytest.importorskip("duckdb")
+    X, y = load_iris(return_X_y=True)
+    model = SoftplusClassifier(inference="map", n_restarts=2, symmetric=symmetric, random_state=0).fit(X, y)
+    rows = far_rows(X)
+    expected = model.predict_proba(rows)
+    assert (expected < 1e-30).any()
+    label, chances = run_onnx(model.to_onnx(), rows)
+    assert_same_chances(chances, expected)
+    assert label.tolist() == model.predict(rows).tolist()
+    for code in range(3):
+        for database in (sqlite3.connect(":memory:"), duckdb.connect()):
+            found = run_sql(database, model.to_sql(list("abcd"), code), rows, "abcd")
+            assert_same_chances(found, expected[:, code])
+
+
+def test_small_chances_of_two_classes_in_sql():
+    """Of either class, not as one minus the other."""
+    X, y = load_iris(return_X_y=True)
+    model = SoftplusClassifier(inference="map", n_restarts=2, symmetric=False, random_state=0).fit(X, y == 0)
+    rows = far_rows(X)
+    expected = model.predict_proba(rows)
+    assert (expected < 1e-20).any(axis=0).all()
+    for code, target in enumerate([False, True]):
+        found = run_sql(sqlite3.connect(":memory:"), model.to_sql(list("abcd"), target), rows, "abcd")
+        assert_same_chances(found, expected[:, code])
+
+
+def test_onnx_where_a_predictor_overflows():
+    """An expert at infinity makes lambda infinite, and is NaN to no other draw."""
+    pytest.importorskip("onnx")
+    X, codes = load_iris(return_X_y=True)
+    model = SumSoftplusClassifier(inference="map", n_restarts=2, random_state=0).fit(X[:, :1], codes == 0)
+    rows = np.array([[1e308], [-1e308]])
+    assert run_onnx(model.to_onnx(), rows)[1] == pytest.approx(model.predict_proba(rows), abs=1e-12)
 
 
 def test_onnx_in_single_precision(tmp_path):
@@ -82,10 +141,19 @@ def test_onnx_of_a_pipeline(kind):
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
     pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
-        exported = skl2onnx.to_onnx(pipeline, X[:1].astype(dtype), options={"zipmap": False}, target_opset=17)
-        label, chances = run_onnx(exported, X.astype(dtype))
-        assert chances == pytest.approx(pipeline.predict_proba(X.astype(dtype)), abs=tolerance)
-        assert label.tolist() == pipeline.predict(X.astype(dtype)).tolist()
+        for opset in (17, 18, None):  # None is skl2onnx's own choice
+            start = X[:1].astype(dtype)
+            exported = skl2onnx.to_onnx(pipeline, start, options={"zipmap": False}, target_opset=opset)
+            label, chances = run_onnx(exported, X.astype(dtype))
+            assert chances == pytest.approx(pipeline.predict_proba(X.astype(dtype)), abs=tolerance)
+            assert label.tolist() == pipeline.predict(X.astype(dtype)).tolist()
+
+
+def test_pipelines_need_skl2onnx(monkeypatch):
+    """Without it, what to install is said."""
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match=r"pip install softpolytope\[onnx\]"):
+        register_with_skl2onnx([SoftplusClassifier])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,19 +166,44 @@ def test_sql(kind, estimate):
     for code, target in enumerate(model.classes_.tolist()):
         expression = model.to_sql(columns, target)
         expected = model.predict_proba(rows)[:, code]
-        create = "CREATE TABLE t (" + ", ".join('"' + c.replace('"', '""') + '" DOUBLE' for c in columns) + ")"
-        lite = sqlite3.connect(":memory:")
-        lite.execute(create)
-        lite.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows.tolist())
-        found = [row[0] for row in lite.execute(f"SELECT {expression} FROM t ORDER BY rowid")]
+        found = run_sql(sqlite3.connect(":memory:"), expression, rows, columns)
         assert found == pytest.approx(expected, abs=1e-9)
-        if kind == "three" and estimate == "mean":
-            continue  # DuckDB takes seconds to plan so many correlated subqueries
-        duck = duckdb.connect()
-        duck.execute(create)
-        duck.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows[::10].tolist())
-        found = [row[0] for row in duck.execute(f"SELECT {expression} FROM t ORDER BY rowid").fetchall()]
+        found = run_sql(duckdb.connect(), expression, rows[::10], columns)
         assert found == pytest.approx(expected[::10], abs=1e-9)
+
+
+@pytest.mark.parametrize("n_layers", [5, 10])
+def test_sql_of_many_layers(n_layers):
+    """Both databases parse it, and SQLite's work grows with the layers, not with a power of them."""
+    duckdb = pytest.importorskip("duckdb")
+    X, codes = load_iris(return_X_y=True)
+    model = SumStackSoftplusClassifier(inference="map", n_layers=n_layers, n_restarts=1, random_state=0)
+    model.fit(X, codes == 1)
+    expression = model.to_sql(list("abcd"))
+    for database in (sqlite3.connect(":memory:"), duckdb.connect()):
+        assert run_sql(database, expression, X, "abcd") == pytest.approx(model.predict_proba(X)[:, 1], abs=1e-12)
+    programme = sqlite3.connect(":memory:")
+    programme.execute("CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE)")
+    n_operations = len(programme.execute(f"EXPLAIN SELECT {expression} FROM t").fetchall())
+    n_hyperplanes = sum(side.best.coefficients[..., 0].size for side in model.posterior_.regressions[0].labelings)
+    assert n_operations < 200 * n_hyperplanes
+
+
+def test_sql_of_more_draws_than_a_table_has_columns(monkeypatch):
+    """Sums over draws go along from table to table."""
+    model, rows = fitted("three", "mean", n_draws=8)
+    expected = model.predict_proba(rows)[:, 0]
+    monkeypatch.setattr(sql, "MOST_COLUMNS", 6)
+    found = run_sql(sqlite3.connect(":memory:"), model.to_sql(list("abcd"), 0), rows, "abcd")
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_sql_of_columns_named_like_its_own():
+    """Names of the expression's own give way to those of the table."""
+    model, rows = fitted("three")
+    columns = ["softpolytope_z0", "SOFTPOLYTOPE_Z", "softpolytope__up", "softpolytope_up0"]
+    found = run_sql(sqlite3.connect(":memory:"), model.to_sql(columns, 1), rows, columns)
+    assert found == pytest.approx(model.predict_proba(rows)[:, 1], abs=1e-9)
 
 
 def test_sql_asks_for_names():
@@ -139,3 +232,16 @@ print(json.dumps([[exported.predict_proba(x), exported.predict(x)] for x in json
     found = json.loads(run.stdout)
     assert np.array([item[0] for item in found]) == pytest.approx(model.predict_proba(rows), abs=1e-12)
     assert [item[1] for item in found] == model.predict(rows).tolist()
+
+
+def test_python_source_of_numpy_labels():
+    """Objects of NumPy's own text are written as plain text; what Python cannot write is refused."""
+    model, rows = fitted("binary")
+    model.classes_ = np.array([np.str_("middle"), np.str_("other")], dtype=object)
+    module = {}
+    exec(model.to_python_source(), module)  # noqa: S102
+    assert module["CLASSES"] == ["middle", "other"]
+    assert module["predict"](rows[0]) == model.predict(rows[:1])[0]
+    model.classes_ = np.array([object(), object()], dtype=object)
+    with pytest.raises(ValueError, match="labels that are text or numbers"):
+        model.to_python_source()

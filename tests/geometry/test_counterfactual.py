@@ -56,6 +56,43 @@ def test_one_hyperplane_has_a_closed_form(rng):
     assert (model.predict(found.points) != found.decided).all()
 
 
+@pytest.mark.parametrize("place", [0.0, 1e6])
+@pytest.mark.parametrize("estimate", ["best", "mean"])
+def test_points_are_decided_otherwise_one_at_a_time(place, estimate, rng):
+    """However many rows are asked about at once, and so in whatever order sums are taken."""
+    X = rng.normal(size=(100, 30)) + place
+    y = (X - place) @ rng.normal(size=30) + rng.normal(size=100) > 0.0
+    model = SoftplusClassifier(symmetric=False, estimate=estimate, random_state=0).fit(X, y)
+    found = model.counterfactual(X)
+    assert found.is_found.all()
+    assert [model.predict(point[None])[0] for point in found.points] == found.otherwise.tolist()
+
+
+def test_outliers_find_what_they_aim_at(circle):
+    """A small class far away lies between two steps along a ray, but the ray knows where it aims."""
+    model, _ = circle
+    angles = np.linspace(0.0, 6.0, 12)
+    rows = np.geomspace(10.0, 1e4, 12)[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    found = model.counterfactual(rows)
+    assert found.is_found.all()
+    assert (model.predict(found.points) == found.otherwise).all()
+    assert (found.otherwise != found.decided).all()
+
+
+@pytest.mark.parametrize("estimate", ["best", "mean"])
+def test_bounds_hold_to_the_last_bit(estimate, rng):
+    """Points on a bound are not a rounding beyond it."""
+    X = rng.normal(size=(200, 3)) * [0.1, 0.3, 0.7]
+    model = SoftplusClassifier(symmetric=False, estimate=estimate, random_state=0).fit(X, X.sum(axis=1) > 0.1)
+    lower, upper = X.min(axis=0), X.max(axis=0)
+    rows = rng.uniform(lower, upper, (100, 3))
+    for share in (0.3, 0.6):
+        ends = (np.minimum(lower * share, rows.min(axis=0)), np.maximum(upper * share, rows.max(axis=0)))
+        found = model.counterfactual(rows, bounds=ends, scale=[0.1, 1.7, 0.9])
+        points = found.points[found.is_found]
+        assert ((points >= ends[0]) & (points <= ends[1])).all()
+
+
 def test_bounds_and_fixed_features_hold(circle):
     """Nothing leaves its bounds, fixed features do not move, and what cannot be reached is said."""
     model, X = circle
@@ -118,6 +155,8 @@ def test_target_among_several_classes(rng):
     assert (found.otherwise == "c").all()
     is_there = found.decided == "c"
     assert (found.distances[is_there] == 0.0).all()
+    first = int(np.flatnonzero(is_there)[0])
+    assert found.in_words(first) == f"Row {first} is 'c', as asked for; nothing has to change."
     assert (found.distances[~is_there] > 0.0).all()
 
 

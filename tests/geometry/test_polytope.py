@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
+from softpolytope.geometry import polytope
 from softpolytope.geometry.polytope import Polytope
 
 SQUARE = Polytope(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.ones(4))
 
 
-def with_face(polytope, normal, offset):
+def with_face(start, normal, offset):
     """One more half-space."""
-    return Polytope(np.vstack([polytope.normals, normal]), np.append(polytope.offsets, offset))
+    return Polytope(np.vstack([start.normals, normal]), np.append(start.offsets, offset))
 
 
 def test_square():
@@ -84,12 +86,78 @@ def test_box_cuts():
     assert part.corners()[:, 0].max() == 0.5
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e9, 1e20, 1e300])
+def test_size_of_a_face_does_not_matter(size):
+    """A multiple of both sides of an inequality is the same half-space."""
+    cut = Polytope(SQUARE.normals, SQUARE.offsets + SQUARE.normals @ [2.0, 2.0])  # [1, 3] x [1, 3]
+    cut = with_face(cut, [size, size], 5.0 * size)
+    assert not cut.is_empty()
+    assert cut.is_bounded()
+    assert cut.needed_faces().all()
+    assert len(cut.corners()) == 5
+
+
+@pytest.mark.parametrize("far", [1e9, 1e20, 1e22, 1e300])
+def test_faces_far_off(far):
+    """Weak experts have them: they cut off nothing of a square, and close what is open, but empty nothing."""
+    more = with_face(SQUARE, [1.0, 1.0], far)
+    assert not more.is_empty()
+    assert more.needed_faces().tolist() == [True] * 4 + [False]
+    assert len(more.corners()) == 4
+    strip = Polytope(SQUARE.normals[[0, 2, 3]], np.array([-1.0, 1.0, 1.0]))
+    closed = with_face(strip, [-1.0, 0.0], far)
+    for half_open in (strip, with_face(strip, [1.0, 0.0], far), with_face(strip, [1.0, 0.0], 1e-22)):
+        assert not half_open.is_empty()
+        assert not half_open.is_bounded()
+        assert half_open.needed_faces().tolist() == [True] * 3 + [False] * (len(half_open.offsets) - 3)
+    assert not closed.is_empty()
+    assert closed.is_bounded()
+    assert closed.needed_faces().all()
+    assert with_face(SQUARE, [1.0, 1.0], -far).is_empty()
+    assert with_face(SQUARE, [1.0, 0.0], -np.inf).is_empty()
+    assert with_face(SQUARE, [1e-300, 0.0], -far).is_empty()
+    assert with_face(strip, [1e-300, 0.0], far).needed_faces().tolist() == [True] * 3 + [False]
+
+
+@pytest.mark.parametrize("place", [1e3, 1e9, 1e12])
+def test_small_and_far_from_zero(place):
+    """Faces are seen from inside, not from zero."""
+    cut = with_face(SQUARE, [1.0, 1.0], 1.5)
+    moved = Polytope(cut.normals, cut.offsets + cut.normals @ [place, -place])
+    assert not moved.is_empty()
+    assert moved.needed_faces().all()
+    assert with_face(moved, [1.0, 0.0], place + 1.1).needed_faces().tolist() == [True] * 5 + [False]
+    corners = np.unique(moved.corners() - [place, -place], axis=0)
+    # What place + 1 keeps of the digits of 1.
+    np.testing.assert_allclose(corners, np.unique(cut.corners(), axis=0), atol=place * 1e-15)
+
+
+def test_mostly_far_faces(rng):
+    """What is near is seen though most faces are far off, in any units of faces and features."""
+    normals = rng.normal(size=(30, 2))
+    offsets = np.append(SQUARE.offsets + SQUARE.normals @ [2.0, 2.0], 10.0 ** rng.uniform(20.0, 60.0, 30))
+    normals = np.vstack([SQUARE.normals, normals])
+    sizes, units = 10.0 ** rng.uniform(-30.0, 30.0, 34), np.array([1e-9, 1e9])
+    found = Polytope(normals * sizes[:, None] * units, offsets * sizes)
+    assert not found.is_empty()
+    assert found.needed_faces().tolist() == [True] * 4 + [False] * 30
+    np.testing.assert_allclose(np.sort(found.corners() * units, axis=0), [[1.0, 1.0]] * 2 + [[3.0, 3.0]] * 2, rtol=1e-9)
+
+
+def test_unsolved_programmes_are_told(monkeypatch):
+    """Neither empty nor not."""
+    failed = OptimizeResult(status=4, x=None, message="numerical difficulties")
+    monkeypatch.setattr(polytope, "linprog", lambda *_, **__: failed)
+    with pytest.raises(RuntimeError, match="was not solved: numerical difficulties"):
+        with_face(SQUARE, [1.0, 0.0], -0.5).is_empty()
+
+
 def test_random_polytopes_against_their_points(rng):
     """Corners are inside, and every needed face touches one of them."""
     for _ in range(10):
         normals = rng.normal(size=(12, 3))
-        polytope = Polytope(normals, rng.uniform(0.5, 2.0, 12)).within(-3.0 * np.ones(3), 3.0 * np.ones(3))
-        corners, is_needed = polytope.corners(), polytope.needed_faces()
-        gaps = polytope.offsets - corners @ polytope.normals.T
+        found = Polytope(normals, rng.uniform(0.5, 2.0, 12)).within(-3.0 * np.ones(3), 3.0 * np.ones(3))
+        corners, is_needed = found.corners(), found.needed_faces()
+        gaps = found.offsets - corners @ found.normals.T
         assert (gaps > -1e-8).all()
         assert ((gaps.min(axis=0) < 1e-8) == is_needed).all()

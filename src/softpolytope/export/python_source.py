@@ -1,5 +1,6 @@
 """A fitted classifier as a Python function that needs nothing but the standard library."""
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,21 @@ def python_source(posterior: Posterior, classes: NDArray[Any], estimate: Estimat
         for regression in posterior.regressions
     ]
     text = repr(regressions).replace("], [", "],\n [")
-    return _TEMPLATE.format(classes=classes.tolist(), n_features=n_features, regressions=text)
+    return _TEMPLATE.format(classes=_labels_literal(classes), n_features=n_features, regressions=text)
+
+
+def _labels_literal(classes: NDArray[Any]) -> str:
+    """The labels as Python writes them; those that it cannot are refused."""
+    # Arrays of objects may hold NumPy's own texts and numbers, whose names a bare interpreter does not know.
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes.tolist()]
+    text = repr(labels)
+    try:
+        is_same = ast.literal_eval(text) == labels
+    except (ValueError, SyntaxError):
+        is_same = False
+    if not is_same:
+        raise ValueError(f"Python source holds labels that are text or numbers; got {text}.")
+    return text
 
 
 def _draws_literal(draws: Draws) -> list[list[tuple[float, list[list[float]]]]]:

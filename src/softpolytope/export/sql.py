@@ -1,36 +1,160 @@
 """A fitted classifier as one SQL expression.
 
-An expert is a chain of nested subqueries, one for each layer, so that each layer's value is written once and used by
-name; written out, the expression would grow five times with every layer.
+Values that are used more than once are columns of a common table expression, one for each layer, and the next selects
+from it by name; written out, the expression would grow five times with every layer. SELECT DISTINCT changes nothing of
+a single row, but databases that would write such tables out again (SQLite does) leave a distinct one alone.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.model.posterior import Draws, Estimate, Posterior, RegressionPosterior
+from softpolytope.model.posterior import Draws, Estimate, Posterior
+
+# Columns of a table: SQLite allows 2000, but takes long to find one among many.
+MOST_COLUMNS = 200
+# Exponents of odds end here, below where exp overflows.
+LARGEST_EXPONENT = 700.0
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def sql_probability(posterior: Posterior, columns: Sequence[str], estimate: Estimate, code: int) -> str:
     """P(class number `code`) as an expression of the columns' names; SQLite and DuckDB evaluate it."""
-    names = [_quoted(column) for column in columns]
-    chances = [_probability(regression, names, estimate) for regression in posterior.regressions]
-    if len(chances) == 1:
-        return chances[0] if code == 1 else f"(1.0 - {chances[0]})"
-    parts = [f"{_P}{number}" for number in range(len(chances))]
-    given = ", ".join(f"{chance} AS {part}" for chance, part in zip(chances, parts, strict=True))
-    odds = [f"({part} / (CASE WHEN {part} < 1.0 THEN 1.0 - {part} ELSE 1e-300 END))" for part in parts]
-    return f"(SELECT {odds[code]} / ({_balanced_sum(odds)}) FROM (SELECT {given}) AS {_TABLE})"
+    writer = _Writer([_quoted(column) for column in columns], _prefix(columns))
+    tables = _Tables(f"{writer.prefix}t")
+    for number, regression in enumerate(posterior.regressions):
+        writer.add_chances(tables, [labelling.chosen(estimate) for labelling in regression.labelings], number)
+    if len(posterior.regressions) == 1:
+        return tables.query(tables.sums[0] if code == 1 else tables.sums[1])
+    odds = [f"{writer.prefix}o{number}" for number in range(len(posterior.regressions))]
+    pairs = zip(tables.sums[::2], tables.sums[1::2], strict=True)
+    # Neither being one minus the other, small ones are precise.
+    tables.add({name: f"{_log(up)} - {_log(down)}" for name, (up, down) in zip(odds, pairs, strict=True)})
+    shares = [_exp_of_at_most(f"{each} - {odds[code]}", LARGEST_EXPONENT) for each in odds]
+    return tables.query(f"1.0 / ({_balanced_sum(shares)})")
 
 
-def _probability(regression: RegressionPosterior, names: list[str], estimate: Estimate) -> str:
-    """P(y = 1), the mean over draws, of the labelling and its opposite."""
-    sides = [labelling.chosen(estimate) for labelling in regression.labelings]
-    terms = []
+class _Tables:
+    """Common table expressions, each of which selects from the one before."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._texts: list[str] = []
+        self.sums: list[str] = []  # columns that all further tables take along
+
+    def add(self, columns: dict[str, str]) -> None:
+        """One more, of named columns."""
+        given = ", ".join(f"{value} AS {name}" for name, value in columns.items())
+        self._texts.append(f"{self._name}{len(self._texts)} AS (SELECT DISTINCT {given}{self._source()})")
+
+    def add_beside_sums(self, columns: dict[str, str]) -> None:
+        """One more, with the sums so far."""
+        self.add({**{name: name for name in self.sums}, **columns})
+
+    def query(self, value: str) -> str:
+        """An expression of the columns of the last table."""
+        return f"(WITH {', '.join(self._texts)} SELECT {value}{self._source()})"
+
+    def _source(self) -> str:
+        return f" FROM {self._name}{len(self._texts) - 1}" if self._texts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes expressions of the columns' names."""
+
+    names: list[str]
+    prefix: str  # of names of our own
+
+    def add_chances(self, tables: _Tables, sides: list[Draws], number: int) -> None:
+        """P(y = 1) and P(y = 0) of a regression as sums, over groups of draws one after the other."""
+        share = _number(1.0 / len(sides[0]))
+        up, down = f"{self.prefix}up{number}", f"{self.prefix}down{number}"
+        tables.add_beside_sums({up: "0.0", down: "0.0"})
+        tables.sums += [up, down]
+        for draws in _groups(sides):
+            rates = self._add_rates(tables, [side[draw] for side in sides for draw in draws])
+            chances = [_chances(rates[place :: len(draws)]) for place in range(len(draws))]
+            sums = {
+                name: f"{name} + {share} * ({_balanced_sum([pair[place] for pair in chances])})"
+                for place, name in enumerate((up, down))
+            }
+            tables.add_beside_sums(sums)
+
+    def _add_rates(self, tables: _Tables, draws: list[Draws]) -> list[str]:
+        """Names of lambda of some draws: a table for each layer, with z = x'beta + log q of all their experts."""
+        coefficients = np.concatenate([draw.coefficients for draw in draws])
+        weights = np.concatenate([draw.expert_weights for draw in draws])
+        logits = [f"{self.prefix}z{expert}" for expert in range(len(weights))]
+        for layer in range(coefficients.shape[1]):
+            given = [self._predictor(row) for row in coefficients[:, layer]]
+            if layer:
+                given = [f"{value} + {_log_softplus(z)}" for value, z in zip(given, logits, strict=True)]
+            tables.add_beside_sums(dict(zip(logits, given, strict=True)))
+        terms = [f"{_number(weight)} * {_softplus(z)}" for weight, z in zip(weights, logits, strict=True)]
+        ends = np.cumsum([0, *(len(draw.expert_weights) for draw in draws)])
+        sums = [_balanced_sum(terms[start:stop]) or "0.0" for start, stop in pairwise(ends)]
+        rates = {f"{self.prefix}l{number}": value for number, value in enumerate(sums)}
+        tables.add_beside_sums(rates)
+        return list(rates)
+
+    def _predictor(self, row: FloatArray) -> str:
+        slopes = zip(row[1:], self.names, strict=True)
+        return f"({_balanced_sum([_number(row[0]), *(f'{_number(slope)} * {name}' for slope, name in slopes)])})"
+
+
+def _groups(sides: list[Draws]) -> list[list[int]]:
+    """Draws that are taken at once: so many that their experts are not too many, but one at least."""
+    groups: list[list[int]] = []
+    n_columns = MOST_COLUMNS + 1
     for draw in range(len(sides[0])):
-        survivals = [f"exp(-({_rate(side[draw], names)}))" for side in sides]
-        both = f"0.5 * (1.0 - {survivals[0]} + {survivals[1]})" if len(sides) == 2 else f"1.0 - {survivals[0]}"
-        terms.append(f"({both})")
-    return f"(({_balanced_sum(terms)}) / {len(terms)}.0)"
+        n_experts = sum(int(side.starts[draw + 1] - side.starts[draw]) for side in sides)
+        n_columns += n_experts
+        if n_columns > MOST_COLUMNS:
+            groups.append([])
+            n_columns = n_experts
+        groups[-1].append(draw)
+    return groups
+
+
+def _chances(rates: list[str]) -> tuple[str, str]:
+    """P(y = 1) and P(y = 0) of one draw, from lambda of the labelling and of its opposite, if there is one."""
+    events, survivals = [_event(rate) for rate in rates], [f"exp(-{rate})" for rate in rates]
+    if len(rates) == 1:
+        return events[0], survivals[0]
+    return f"0.5 * ({events[0]} + {survivals[1]})", f"0.5 * ({survivals[0]} + {events[1]})"
+
+
+def _event(rate: str) -> str:
+    """1 - e^-l as (1 - u) l / -log(u), u = e^-l: precise for small l, as 1 - u is not."""
+    precise = f"(1.0 - exp(-{rate})) * {rate} / -ln(exp(-{rate}))"
+    return f"CASE WHEN {rate} > 40.0 THEN 1.0 WHEN {rate} < 1e-15 THEN {rate} ELSE {precise} END"
+
+
+def _softplus(z: str) -> str:
+    """log(1 + e^z)."""
+    return f"CASE WHEN {z} > 40.0 THEN {z} WHEN {z} < -36.0 THEN exp({z}) ELSE {_log1p_of_exp(z)} END"
+
+
+def _log_softplus(z: str) -> str:
+    """log log(1 + e^z)."""
+    return f"CASE WHEN {z} > 40.0 THEN ln({z}) WHEN {z} < -36.0 THEN {z} ELSE ln({_log1p_of_exp(z)}) END"
+
+
+def _log1p_of_exp(z: str) -> str:
+    """log(1 + x) as x log(u) / (u - 1), x = e^z, u = 1 + x: precise for small x, as log(u) is not."""
+    return f"exp({z}) * ln(1.0 + exp({z})) / (1.0 + exp({z}) - 1.0)"
+
+
+def _log(chance: str) -> str:
+    return f"ln(CASE WHEN {chance} > {_number(TINY)} THEN {chance} ELSE {_number(TINY)} END)"
+
+
+def _exp_of_at_most(value: str, largest: float) -> str:
+    return f"exp(CASE WHEN {value} < {largest} THEN {value} ELSE {largest} END)"
 
 
 def _quoted(column: str) -> str:
@@ -39,34 +163,12 @@ def _quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _rate(draw: Draws, names: list[str]) -> str:
-    """lambda of one draw."""
-    terms = [
-        f"{_number(weight)} * {_activation(coefficients, names)}"
-        for coefficients, weight in zip(draw.coefficients, draw.expert_weights, strict=True)
-    ]
-    return _balanced_sum(terms) if terms else "0.0"
-
-
-def _activation(coefficients: FloatArray, names: list[str]) -> str:
-    """q of one expert: each layer's z = x'beta + log q is a column of the subquery that the next layer selects from."""
-    query = f"SELECT {_predictor(coefficients[0], names)} AS {_Z}"
-    for row in coefficients[1:]:
-        # log log(1 + e^z), in which log(1 + x) is x log(u) / (u - 1), u = 1 + x: precise for small x, as log(u) is not.
-        log_softplus = f"CASE WHEN {_Z} > 40.0 THEN ln({_Z}) WHEN {_Z} < -36.0 THEN {_Z} ELSE ln({_SOFTPLUS}) END"
-        query = f"SELECT {_predictor(row, names)} + {log_softplus} AS {_Z} FROM ({query}) AS {_TABLE}"
-    softplus = f"CASE WHEN {_Z} > 40.0 THEN {_Z} WHEN {_Z} < -36.0 THEN exp({_Z}) ELSE {_SOFTPLUS} END"
-    return f"(SELECT {softplus} FROM ({query}) AS {_TABLE})"
-
-
-# Names that no column of a user has.
-_Z, _P, _TABLE = "softpolytope_z", "softpolytope_p", "softpolytope_t"
-_SOFTPLUS = f"exp({_Z}) * ln(1.0 + exp({_Z})) / (1.0 + exp({_Z}) - 1.0)"
-
-
-def _predictor(row: FloatArray, names: list[str]) -> str:
-    terms = [_number(row[0]), *(f"{_number(slope)} * {name}" for slope, name in zip(row[1:], names, strict=True))]
-    return f"({_balanced_sum(terms)})"
+def _prefix(columns: Sequence[str]) -> str:
+    """With what names of our own begin, and none of the columns; case does not count in SQL."""
+    prefix = "softpolytope_"
+    while any(column.lower().startswith(prefix) for column in columns):
+        prefix += "_"
+    return prefix
 
 
 def _number(value: float) -> str:

@@ -22,6 +22,12 @@ def log_expm1(value: ArrayLike) -> FloatArray:
         return np.where(u > 30.0, u + np.log1p(-np.exp(-np.maximum(u, 30.0))), small)
 
 
+def log_expm1_of_exp(log_value: ArrayLike) -> FloatArray:
+    """log(e^u - 1) given log u, also where u underflows: it is log u to rounding below u = e^-37."""
+    log_u = np.asarray(log_value, dtype=np.float64)
+    return np.where(log_u < -37.0, log_u, log_expm1(np.exp(np.maximum(log_u, -37.0))))
+
+
 def criterion_offsets(expert_weights: ArrayLike, threshold: float, n_layers: int) -> FloatArray:
     """What x'beta of every layer of every expert is measured against, (experts, layers): eq. 21.
 

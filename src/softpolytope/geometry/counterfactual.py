@@ -46,6 +46,8 @@ class Counterfactuals:
         """One line about one row."""
         if not self.is_found[row]:
             return f"Row {row} is {self.decided.tolist()[row]!r}; no other decision was found within bounds."
+        if self.distances[row] == 0.0:
+            return f"Row {row} is {self.decided.tolist()[row]!r}, as asked for; nothing has to change."
         sizes = np.abs(self.changes[row] / self.features.scale)
         order = np.argsort(-sizes, kind="stable")
         said = [

@@ -13,6 +13,28 @@ from softpolytope.model.posterior import Draws, Estimate, Posterior, RegressionP
 SMALLEST = float(np.finfo(float).tiny)
 
 
+# Shares of the terms of a sum that rounding may lose, in whatever order they are added: it depends on how many rows a
+# model is asked about at once.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperplane:
+    """The second class is where normal . x > offset."""
+
+    normal: FloatArray  # (features,)
+    offset: float
+    size: float  # of what the offset was computed from
+
+    def beyond(self, X: FloatArray) -> FloatArray:
+        """normal . x - offset of rows."""
+        return np.asarray(X @ self.normal - self.offset)
+
+    def rounding(self, X: FloatArray) -> FloatArray:
+        """How far beyond the plane rows must be for any computation to say so."""
+        return np.asarray(ROUNDING * (np.abs(X) @ np.abs(self.normal) + self.size))
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The classes' scores; the class of the highest is predicted. Of two classes, the second wins if it is higher."""
@@ -35,21 +57,27 @@ class Decision:
         """Numbers of the classes predicted."""
         return np.argmax(self.scores(X), axis=0)
 
-    def hyperplane(self) -> tuple[FloatArray, float] | None:
-        """(normal, offset) if a single hyperplane decides: the second class where normal . x > offset."""
+    def hyperplane(self) -> "Hyperplane | None":
+        """The single hyperplane that decides, if there is one."""
         if len(self.posterior.regressions) > 1 or len(self.posterior.regressions[0].labelings) > 1:
             return None
         draws = self.posterior.regressions[0].labelings[0].chosen(self.estimate)
         if draws.coefficients.shape[:2] != (1, 1):
             return None
-        offset = criterion_offsets(draws.expert_weights, 0.5, 1)[0, 0] - draws.coefficients[0, 0, 0]
-        return draws.coefficients[0, 0, 1:], float(offset)
+        criterion, intercept = float(criterion_offsets(draws.expert_weights, 0.5, 1)[0, 0]), draws.coefficients[0, 0, 0]
+        return Hyperplane(draws.coefficients[0, 0, 1:], criterion - intercept, 1.0 + abs(criterion) + abs(intercept))
 
     def gap(self, X: FloatArray, is_wanted: BoolArray) -> FloatArray:
         """By how much the best of the wanted classes (classes, rows) is ahead of the best of the others, (rows,)."""
         scores = self.scores(X)
         wanted = np.where(is_wanted, scores, -np.inf).max(axis=0)
         return np.asarray(wanted - np.where(is_wanted, -np.inf, scores).max(axis=0))
+
+    def largest_coefficients(self) -> FloatArray:
+        """The largest size of each coefficient over all experts and layers, (1 + features,), the intercept's first."""
+        labelings = [labelling for regression in self.posterior.regressions for labelling in regression.labelings]
+        sizes = [np.abs(labelling.chosen(self.estimate).coefficients) for labelling in labelings]
+        return np.asarray(np.max([size.max(axis=(0, 1), initial=0.0) for size in sizes], axis=0))
 
     def gap_slopes(self, X: FloatArray, is_wanted: BoolArray) -> FloatArray:
         """Derivatives of the gap by the features, (rows, features)."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from softpolytope._typing import FloatArray
-from softpolytope.geometry.bounds import log_expm1, needed_rate
+from softpolytope.geometry.bounds import log_expm1_of_exp, needed_rate
 from softpolytope.geometry.features import Features
 from softpolytope.geometry.polytopes import LabellingPolytopes
 from softpolytope.geometry.regions import linear_predictors, log_contributions_at
@@ -25,10 +25,10 @@ def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, thresh
     levels = log_activations(predictors)
     needed = np.empty_like(predictors)
     with np.errstate(divide="ignore", over="ignore"):
-        share = needed_rate(threshold) / np.asarray(expert_weights)
-        log_share = np.broadcast_to(np.log(share)[:, None], predictors[:, 0].shape)
+        log_shares = np.log(needed_rate(threshold)) - np.log(np.asarray(expert_weights))
+        log_share = np.broadcast_to(log_shares[:, None], predictors[:, 0].shape)
         for layer in reversed(range(predictors.shape[1])):
-            logit = log_expm1(np.exp(log_share))
+            logit = log_expm1_of_exp(log_share)
             needed[:, layer] = logit - levels[:, layer]
             log_share = logit - predictors[:, layer]
     return needed

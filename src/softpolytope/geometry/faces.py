@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry.polytope import Polytope
 
 # Tangents per direction after which a bound is taken as it is: right, if not as tight as can be.
@@ -68,9 +68,16 @@ def bounding_faces(layers: FloatArray, log_needed: float, box: Box) -> Faces:
         if bound > _smallest_in(normal, box):
             normals.append(normal)
             offsets.append(bound)
-    found = Polytope(-np.array(normals).reshape(-1, layers.shape[1] - 1), -np.array(offsets))
-    is_needed = found.within(box.lower, box.upper).needed_faces()[: len(offsets)]
-    return Faces(-found.normals[is_needed], -found.offsets[is_needed], is_empty=False)
+    found = Faces(np.array(normals).reshape(-1, layers.shape[1] - 1), np.array(offsets), is_empty=False)
+    is_needed = _is_needed_in(found, box)
+    return Faces(found.normals[is_needed], found.offsets[is_needed], is_empty=False)
+
+
+def _is_needed_in(faces: Faces, box: Box) -> BoolArray:
+    """Whether each face follows neither from the others nor from the box; in shares of it, so that any size will do."""
+    width = box.upper - box.lower
+    found = Polytope(-faces.normals * width, faces.normals @ box.lower - faces.offsets)
+    return found.within(np.zeros(len(width)), np.ones(len(width))).needed_faces()[: len(faces.offsets)]
 
 
 def _inverse(log_needed: float) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry.decision import SMALLEST, Decision
+from softpolytope.geometry.decision import ROUNDING, SMALLEST, Decision, Hyperplane
 from softpolytope.geometry.features import Features
 from softpolytope.geometry.lattice import Lattice, nearest_on_lattice
 
@@ -79,13 +79,14 @@ class _Search:
         self._decision, self._rows, self._is_wanted, self._scale = decision, rows, is_wanted, scale
         self._lower, self._upper = (limits.lower - rows) / scale, (limits.upper - rows) / scale
         self._limits = limits
+        self._largest = decision.largest_coefficients()
 
     def nearest(self, aims: FloatArray, aim_codes: NDArray[np.intp]) -> FloatArray:
         """The nearest point found for each row, in the user's units."""
         hyperplane = self._decision.hyperplane()
         if hyperplane is not None and not self._limits.is_integer.any():
-            return self._across(*hyperplane)
-        row_of, steps = self._crossings(self._directions(aims, aim_codes))
+            return self._across(hyperplane)
+        row_of, steps = self._crossings(*self._directions(aims, aim_codes))
         row_of, steps = self._apart(row_of, steps)
         steps = self._turned(row_of, steps)
         if self._limits.is_integer.any():
@@ -93,7 +94,7 @@ class _Search:
         row_of, steps = self._shortest(row_of, steps)
         steps = self._polished(row_of, steps)
         points = np.full(self._rows.shape, np.nan)
-        points[row_of] = self._rows[row_of] + steps * self._scale
+        points[row_of] = self._places(row_of, steps)
         return points
 
     def _shortest(self, row_of: NDArray[np.intp], steps: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -102,15 +103,19 @@ class _Search:
         rows, first = np.unique(row_of[order], return_index=True)
         return rows, steps[order[first]]
 
-    def _across(self, normal: FloatArray, offset: float) -> FloatArray:
-        """The nearest points beyond the one hyperplane that decides."""
+    def _across(self, plane: Hyperplane) -> FloatArray:
+        """The nearest points beyond the one hyperplane that decides, by more than rounding can undo."""
         side = np.where(self._is_wanted[1], 1.0, -1.0)
-        normals = side[:, None] * normal * self._scale
-        steps = shortest_steps(normals, side * (offset - self._rows @ normal), self._lower, self._upper)
+        normals = side[:, None] * plane.normal * self._scale
+        # Twice what is asked for below: the point itself is rounded too.
+        needed = 2.0 * plane.rounding(self._rows) - side * plane.beyond(self._rows)
+        steps = shortest_steps(normals, needed, self._lower, self._upper)
         rows, is_beyond = np.arange(len(steps)), np.zeros(len(steps), dtype=bool)
-        # On the plane itself rounding decides: a hair beyond it, or two.
+        # Where the point is farther from zero than the row there is more rounding: a hair beyond, or two.
         for hair in 2.0 ** np.arange(-52.0, -20.0):
-            is_beyond = self._gap(rows, steps) > 0.0
+            places = self._places(rows, steps)
+            is_beyond = side * plane.beyond(places) > plane.rounding(places)
+            is_beyond &= self._decision.gap(places, self._is_wanted) > 0.0
             longer = np.clip(steps * (1.0 + hair), self._lower, self._upper)
             steps = np.where(is_beyond[:, None], steps, longer)
         return np.where(is_beyond[:, None], self._places(rows, steps), np.nan)
@@ -129,7 +134,7 @@ class _Search:
     def _with_whole(self, bases: FloatArray, row: int, aims: FloatArray) -> FloatArray:
         """The nearest point to each base that moves no whole feature; the base itself if it is a wanted one."""
         is_wanted = np.repeat(self._is_wanted[:, [row]], len(bases), axis=1)
-        points = np.where((self._decision.gap(bases, is_wanted) > 0.0)[:, None], bases, np.nan)
+        points = np.where((self._gap_at(bases, is_wanted) > 0.0)[:, None], bases, np.nan)
         is_integer = self._limits.is_integer
         open_ = np.flatnonzero(np.isnan(points[:, 0]))
         if len(open_) and not is_integer.all():
@@ -142,27 +147,42 @@ class _Search:
         return points
 
     def _gap(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
-        """By how much wanted classes are ahead at steps from rows."""
-        return self._decision.gap(self._places(row_of, steps), self._is_wanted[:, row_of])
+        """By how much wanted classes are ahead at steps from rows, more than rounding can undo."""
+        return self._gap_at(self._places(row_of, steps), self._is_wanted[:, row_of])
+
+    def _gap_at(self, places: FloatArray, is_wanted: BoolArray) -> FloatArray:
+        """The same at places."""
+        rounding = ROUNDING * (1.0 + self._largest[0] + np.abs(places) @ self._largest[1:])
+        return np.asarray(self._decision.gap(places, is_wanted) - rounding)
 
     def _places(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(self._rows[row_of] + steps * self._scale)
+        """Where steps from rows end; rounding may not carry them over the limits."""
+        places = self._rows[row_of] + steps * self._scale
+        return np.ascontiguousarray(np.clip(places, self._limits.lower[row_of], self._limits.upper[row_of]))
 
     # Rays.
 
-    def _directions(self, aims: FloatArray, aim_codes: NDArray[np.intp]) -> list[FloatArray]:
-        """Directions of the rays of each row, of unit length, what may not move left out."""
+    def _directions(
+        self, aims: FloatArray, aim_codes: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+        """Rows, directions of their rays, of unit length, and how far off their aims are, infinite if they have none.
+
+        What may not move is left out.
+        """
         common = np.concatenate([_even_directions(self._rows.shape[1]), self._normals()])
-        found = []
+        row_of, found, distances = [], [], []
         for number, row in enumerate(self._rows):
             towards = (aims[self._is_wanted[aim_codes, number]] - row) / self._scale
             nearest = np.argsort(np.linalg.norm(towards, axis=1), kind="stable")[:N_AIMS]
             rays = np.concatenate([common, towards[nearest]])
             can_move = np.where(rays > 0.0, self._upper[number] > 0.0, self._lower[number] < 0.0)
             rays = np.where(can_move, rays, 0.0)
-            length = np.linalg.norm(rays, axis=1, keepdims=True)
-            found.append((rays / np.where(length > 0.0, length, 1.0))[length[:, 0] > 0.0])
-        return found
+            length = np.linalg.norm(rays, axis=1)
+            is_ray = length > 0.0
+            found.append(rays[is_ray] / length[is_ray, None])
+            distances.append(np.where(np.arange(len(rays)) < len(common), np.inf, length)[is_ray])
+            row_of.append(np.full(is_ray.sum(), number))
+        return np.concatenate(row_of), np.concatenate(found), np.concatenate(distances)
 
     def _normals(self) -> FloatArray:
         """Normals of the best experts' upper layers, both ways."""
@@ -174,10 +194,10 @@ class _Search:
         both = np.concatenate(normals)
         return np.concatenate([both, -both])
 
-    def _crossings(self, directions: list[FloatArray]) -> tuple[NDArray[np.intp], FloatArray]:
+    def _crossings(
+        self, row_of: NDArray[np.intp], rays: FloatArray, aims: FloatArray
+    ) -> tuple[NDArray[np.intp], FloatArray]:
         """Where rays first cross into a wanted class: rows, and steps just beyond the crossing."""
-        row_of = np.repeat(np.arange(len(directions)), [len(rays) for rays in directions])
-        rays = np.concatenate(directions)
         if not len(rays):
             return row_of, rays
         ends = self._exits(row_of, rays)
@@ -188,6 +208,12 @@ class _Search:
             is_beyond = self._gap(row_of[asked], rays[asked] * place[asked, None]) > 0.0
             beyond[asked[is_beyond]] = place[asked[is_beyond]]
             is_open[asked[is_beyond]] = False
+            # An aim may lie between two steps that both miss its class.
+            near = np.flatnonzero(is_open | (beyond == place))
+            near = near[(before[near] < aims[near]) & (aims[near] < place[near])]
+            is_hit = self._gap(row_of[near], rays[near] * aims[near, None]) > 0.0
+            beyond[near[is_hit]] = aims[near[is_hit]]
+            is_open[near[is_hit]] = False
             before[is_open] = place[is_open]
         is_found = np.isfinite(beyond)
         row_of, rays = row_of[is_found], rays[is_found]

@@ -14,8 +14,11 @@ MOST_FEATURES_FOR_CORNERS = 6
 MOST_FACES_FOR_CORNERS = 200
 # A polytope whose largest ball has a radius below this, in units of its own scaled space, has no inside to speak of.
 SMALLEST_RADIUS = 1e-9
-# What a face must cut off to count, in the same units.
+# What a face must cut off to count, as a share of how far it is from a point inside.
 SMALLEST_CUT = 1e-9
+# Faces farther off than this, in the same units, do not matter to what is near; solvers take 1e20 for infinite.
+FAR = 1e9
+LARGEST_OFFSET = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,11 @@ class Polytope:
 
     def is_empty(self) -> bool:
         """Whether no x is inside."""
-        scaled, _ = self._scaled()
-        return len(scaled.offsets) > 0 and scaled._ball() is None
+        is_face = _is_face(self.normals, self.offsets)
+        if _holds_nowhere(self.normals[is_face], self.offsets[is_face]).any():
+            return True
+        # What has zero inside needs no programme.
+        return bool((self.offsets[is_face] < 0.0).any()) and self._scaled()[0]._ball() is None
 
     def is_bounded(self) -> bool:
         """Whether it ends in every direction (an empty one does).
@@ -54,18 +60,12 @@ class Polytope:
         n_features = self.normals.shape[1]
         if len(scaled.offsets) <= n_features or np.linalg.matrix_rank(scaled.normals) < n_features:
             return False
-        found: Any = linprog(
-            np.ones(len(scaled.offsets)),
-            A_eq=scaled.normals.T,
-            b_eq=np.zeros(n_features),
-            bounds=(1.0, None),
-            method="highs",
-        )
-        return bool(found.status == 0)
+        none = np.zeros(n_features)
+        return _solved(np.ones(len(scaled.offsets)), A_eq=scaled.normals.T, b_eq=none, bounds=(1.0, None)) is not None
 
     def needed_faces(self) -> BoolArray:
         """Whether each face cuts off something that the others leave, (faces,); of equal faces the first does."""
-        scaled, _ = self._scaled()
+        scaled, _ = self._seen_from(self._inside())._scaled()
         is_needed = np.ones(len(scaled.offsets), dtype=bool)
         for face in range(len(is_needed)):
             is_needed[face] = False
@@ -89,15 +89,20 @@ class Polytope:
             return np.empty((0, n_features))
         if not self.is_bounded():
             return None
-        scaled, unit = self._scaled()
-        corners = scaled._interval() if n_features == 1 else scaled._intersections()
-        return None if corners is None else corners * unit
+        if n_features == 1:
+            return self._interval()
+        centre = self._inside()
+        scaled, unit = self._seen_from(centre)._scaled()
+        near = scaled._near()
+        corners = (near if near.is_bounded() else scaled)._intersections()
+        return None if corners is None else centre + corners * unit
 
     def _interval(self) -> FloatArray:
         """Both ends, of a single feature."""
-        ends = self.offsets / self.normals[:, 0]
-        is_upper = self.normals[:, 0] > 0.0
-        return np.array([[ends[~is_upper].max()], [ends[is_upper].min()]])
+        slopes = self.normals[:, 0]
+        is_upper, is_lower = slopes > 0.0, slopes < 0.0
+        lower, upper = ((self.offsets[side] / slopes[side]) for side in (is_lower, is_upper))
+        return np.array([[lower.max()], [upper.min()]])
 
     def _intersections(self) -> FloatArray | None:
         """Where faces meet; None if there is no inside to speak of."""
@@ -112,49 +117,125 @@ class Polytope:
         return _distinct(points[np.isfinite(points).all(axis=1)])
 
     def _scaled(self) -> tuple["Polytope", FloatArray]:
-        """Faces of unit normals in features measured in units that make their slopes alike, and those units.
+        """Faces of unit normals, in units of the features that make the nearer offsets alike, and those units.
 
         Faces without a normal hold everywhere or nowhere; only the latter stay.
         """
         is_face = _is_face(self.normals, self.offsets)
         normals, offsets = self.normals[is_face], self.offsets[is_face]
-        largest = np.abs(normals).max(axis=0, initial=0.0)
-        unit = 1.0 / np.where(largest > 0.0, largest, 1.0)
-        normals = normals * unit
-        length = np.linalg.norm(normals, axis=1)
-        length = np.where(length > 0.0, length, 1.0)
-        return Polytope(normals / length[:, None], offsets / length), unit
+        is_nowhere = _holds_nowhere(normals, offsets)
+        normals, offsets = np.where(is_nowhere[:, None], 0.0, normals), np.where(is_nowhere, -1.0, offsets)
+        unit = _units(normals, offsets)
+        scaled = _in_units(normals, offsets, unit)
+        size = scaled._size()
+        return Polytope(scaled.normals, scaled.offsets / size), unit * size
+
+    def _size(self) -> float:
+        """How far off the faces are that matter: those that leave zero outside, and as many as may close around it."""
+        distances = np.sort(np.abs(self.offsets[self.offsets != 0.0]))
+        if not len(distances):
+            return 1.0
+        closing = distances[: self.normals.shape[1] + 1][-1]
+        return float(max(closing, -self.offsets.min()))
+
+    def _near(self) -> "Polytope":
+        """Without the faces that are too far off to matter."""
+        is_near = self.offsets <= FAR
+        return Polytope(self.normals[is_near], self.offsets[is_near])
+
+    def _inside(self) -> FloatArray:
+        """A point inside, as deep as can be; any point if there is none."""
+        centre = np.zeros(self.normals.shape[1])
+        # Seen from afar a small polytope is a point: the first answer may be off by a solver's tolerance.
+        for _ in range(2):
+            scaled, unit = self._seen_from(centre)._scaled()
+            ball = scaled._ball()
+            if ball is not None:
+                centre = centre + ball[0] * unit
+        return centre
+
+    def _seen_from(self, centre: FloatArray) -> "Polytope":
+        """The same with a point moved to zero."""
+        return Polytope(self.normals, self.offsets - self.normals @ centre)
 
     def _ball(self) -> tuple[FloatArray, float] | None:
         """Centre and radius of a large ball inside; None if there is none of any size."""
-        n_features = self.normals.shape[1]
-        lengths = np.linalg.norm(self.normals, axis=1, keepdims=True)
-        found: Any = linprog(
+        near = self._near()
+        n_features = near.normals.shape[1]
+        lengths = np.linalg.norm(near.normals, axis=1, keepdims=True)
+        found = _solved(
             np.append(np.zeros(n_features), -1.0),
-            A_ub=np.hstack([self.normals, lengths]),
-            b_ub=self.offsets,
+            A_ub=np.hstack([near.normals, lengths]),
+            b_ub=near.offsets,
             # The radius is bounded, or an unbounded polytope would have no best ball.
-            bounds=[(None, None)] * n_features + [(0.0, 1.0 + np.abs(self.offsets).max(initial=0.0))],
-            method="highs",
+            bounds=[(None, None)] * n_features + [(0.0, 1.0 + np.abs(near.offsets).max(initial=0.0))],
         )
-        if found.status == 2:
-            return None
-        return found.x[:-1], float(found.x[-1])
+        return None if found is None else (found[:-1], float(found[-1]))
 
     def _reaches_beyond(self, face: int, others: BoolArray) -> bool:
-        """Whether other faces leave points beyond a face."""
-        normal, offset = self.normals[face], self.offsets[face]
-        found: Any = linprog(
+        """Whether other faces leave points beyond a face; lengths are measured in its own distance."""
+        distance = abs(self.offsets[face])
+        size = distance if distance > SMALLEST_RADIUS else 1.0
+        normal, offset = self.normals[face], self.offsets[face] / size
+        rest = Polytope(self.normals[others], self.offsets[others] / size)._near()
+        found = _solved(
             -normal,
-            A_ub=np.vstack([self.normals[others], normal]),
-            # One unit beyond is enough to know; without it the programme may be unbounded.
-            b_ub=np.append(self.offsets[others], offset + 1.0),
+            A_ub=np.vstack([rest.normals, normal]),
+            # As far again is enough to know; without it the programme may be unbounded.
+            b_ub=np.append(rest.offsets, offset + 1.0),
             bounds=(None, None),
-            method="highs",
         )
-        if found.status == 2:  # nothing is inside the others
-            return False
-        return bool(found.status != 0 or -found.fun > offset + SMALLEST_CUT * (1.0 + abs(offset)))
+        # None: nothing is inside the others.
+        return found is not None and bool(normal @ found > offset + SMALLEST_CUT)
+
+
+def _solved(costs: FloatArray, **constraints: Any) -> FloatArray | None:
+    """Where a linear programme is least; None if its constraints leave nothing."""
+    # Where the simplex method fails, interior points may not.
+    for method in ("highs", "highs-ipm"):
+        found: Any = linprog(costs, method=method, **constraints)
+        if found.status == 2:
+            return None
+        if found.status == 0:
+            return np.asarray(found.x)
+    raise RuntimeError(f"a linear programme of {len(costs)} numbers was not solved: {found.message}")
+
+
+def _units(normals: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Where faces cross the axes of the features: the second nearest, for a feature is bounded on two sides.
+
+    Any number of faces that are far off, or nearly along an axis, changes nothing of that. If the second is far off
+    too, the nearest.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        crossings = np.abs(offsets[:, None] / normals)
+    crossings = np.sort(np.where((crossings > 0.0) & np.isfinite(crossings), crossings, np.inf), axis=0)
+    nearest, second = (crossings[place : place + 1].min(axis=0, initial=np.inf) for place in (0, 1))
+    unit = np.where(second / FAR <= nearest, second, nearest)
+    return np.where(np.isfinite(unit), unit, 1.0)
+
+
+def _in_units(normals: FloatArray, offsets: FloatArray, unit: FloatArray) -> Polytope:
+    """Faces of unit normals, of features measured in units."""
+    # The largest slope first: the square of one may overflow.
+    normals, offsets = _over_largest(normals, offsets)
+    normals, offsets = _over_largest(normals * unit, offsets)
+    length = np.linalg.norm(normals, axis=1)
+    length = np.where(length > 0.0, length, 1.0)
+    return Polytope(normals / length[:, None], offsets / length)
+
+
+def _over_largest(normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Faces divided by their largest slopes; offsets end before infinity, which has no size."""
+    largest = np.abs(normals).max(axis=1, initial=0.0)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    with np.errstate(over="ignore"):
+        return normals / largest[:, None], np.clip(offsets / largest, -LARGEST_OFFSET, LARGEST_OFFSET)
+
+
+def _holds_nowhere(normals: FloatArray, offsets: FloatArray) -> BoolArray:
+    """Whether a half-space holds no x at all."""
+    return np.asarray((~(normals != 0.0).any(axis=1) & (offsets < 0.0)) | (offsets == -np.inf))
 
 
 def _is_face(normals: FloatArray, offsets: FloatArray) -> BoolArray:

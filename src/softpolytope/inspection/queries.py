@@ -55,12 +55,19 @@ def telling_rows(chances: ArrayLike, n: int = 1) -> NDArray[np.intp]:
     left = np.eye(len(checked)) / len(checked)
     chosen: list[int] = []
     while True:
-        scores = _scores(checked, left, targets)
-        scores[chosen] = -np.inf
-        chosen.append(int(np.argmax(scores >= scores.max() * (1.0 - ROUNDING))))
+        chosen.append(_best(_scores(checked, left, targets), chosen))
         if len(chosen) == n:
             return np.array(chosen, dtype=np.intp)
         left = _left_after(checked[:, chosen[-1:]], left)
+
+
+def _best(scores: FloatArray, chosen: list[int]) -> int:
+    """The first row of the highest score among those that are not chosen yet."""
+    # Rounding may leave a little less than nothing, of which no share is a bound; what is no number tells nothing.
+    told = np.maximum(np.where(np.isfinite(scores), scores, 0.0), 0.0)
+    is_open = np.ones(len(told), dtype=bool)
+    is_open[chosen] = False
+    return int(np.argmax(is_open & (told >= told[is_open].max() * (1.0 - ROUNDING))))
 
 
 # The covariance over draws of two numbers is u' L v, u and v being their deviations from the mean by draw, and L the
@@ -109,5 +116,8 @@ def _deviations_and_inverse(chances: FloatArray, left: FloatArray) -> tuple[Floa
     classes = np.arange(laws.shape[2])
     covariance[:, classes, classes] = (laws * (1.0 - laws)).mean(axis=0)
     covariance += np.einsum("drk,drl->rkl", deviations, np.tensordot(left, deviations, axes=1), optimize=True)
-    # A class that is never met has no variance to divide by, and tells nothing.
+    # A class that is never met, or so seldom that one over its variance overflows, has none to divide by, and tells
+    # nothing.
+    largest = np.abs(covariance).max(axis=(1, 2), keepdims=True, initial=0.0)
+    covariance = np.where(largest < np.finfo(np.float64).tiny, 0.0, covariance)
     return deviations, np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
