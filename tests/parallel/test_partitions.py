@@ -279,7 +279,7 @@ def test_survey_gives_the_units_of_memory():
     assert there.classes_.tolist() == ["no", "yes"]
     np.testing.assert_allclose(there.coefficients_[0], here.coefficients_[0], rtol=1e-3, atol=1e-9)
     here_features, there_features = here._fits[0].features, there._fits[0].features
-    for name in ("mean", "variance", "lower", "upper"):
+    for name in ("mean", "deviation", "lower", "upper"):
         np.testing.assert_allclose(getattr(there_features, name), getattr(here_features, name), rtol=1e-9)
 
 
