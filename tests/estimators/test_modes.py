@@ -346,6 +346,15 @@ def test_labels_of_any_kind_are_saved(labels, moons, tmp_path):
     assert again.predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_labels_that_no_file_can_hold(moons, tmp_path):
+    """NumPy drops a NUL at the end of a text: nothing is written that would be read as another label."""
+    X, y = moons
+    model = SumStackSoftplusClassifier(**SMALL).fit(X, np.array(["a\x00", "b"], dtype=object)[y])
+    with pytest.raises(ValueError, match="cannot be saved.*a label would be another one"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_large_columns_are_saved(moons, tmp_path):
     """A model of columns as large as 1e200 can be read again, explained, and asked for counterfactuals."""
     X, y = moons

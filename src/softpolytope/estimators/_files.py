@@ -34,7 +34,8 @@ def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
     header, arrays = packed_classifier(classifier)
     try:
-        classifier_from(header, arrays, {header["class"]: type(classifier)})
+        again = classifier_from(header, arrays, {header["class"]: type(classifier)})
+        _check(again.classes_.tolist() == classifier.classes_.tolist(), "a label would be another one there.")
     except (ModelFileError, ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"this model cannot be saved, because no one could read the file: {error}") from error
     write_archive(path, header, arrays)
