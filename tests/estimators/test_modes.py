@@ -350,7 +350,7 @@ def test_labels_that_no_file_can_hold(moons, tmp_path):
     """NumPy drops a NUL at the end of a text: nothing is written that would be read as another label."""
     X, y = moons
     model = SumStackSoftplusClassifier(**SMALL).fit(X, np.array(["a\x00", "b"], dtype=object)[y])
-    with pytest.raises(ValueError, match="cannot be saved.*a label would be another one"):
+    with pytest.raises(ValueError, match=r"cannot be saved.*a label would be another one"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
