@@ -1,0 +1,122 @@
+"""Rows that come in batches."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+
+from softpolytope.estimators._fitting import Fitted, take_batch
+from softpolytope.estimators._inputs import check_class_weight
+from softpolytope.estimators._intake import IntakeMixin
+from softpolytope.estimators._parameters import checked_settings
+from softpolytope.estimators._tasks import How
+from softpolytope.model.posterior import Posterior
+
+
+def _moves_modes(classifier: Any) -> bool:
+    """Whether there is a `partial_fit`: scikit-learn's way is to have none where it cannot work."""
+    if classifier.inference == "gibbs":
+        raise AttributeError('partial_fit moves modes, and inference="gibbs" has none; set inference="map".')
+    return True
+
+
+class BatchMixin(IntakeMixin):
+    """Learn from batch after batch."""
+
+    inference_: str
+    posterior_: Posterior
+    _fits: list[Fitted]
+    _first_kept: int
+
+    def _n_threads(self) -> int:
+        raise NotImplementedError
+
+    @available_if(_moves_modes)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more batch of rows, which are not kept.
+
+        The first batch decides the prior's precision rate and where the modes begin, so it should be as large and as
+        mixed as can be; each later one moves them by steps of Adam. After `fit` it goes on from the modes found there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; a batch need not have all classes.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+
+        Returns
+        -------
+        self
+            The classifier after the batch.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from softpolytope import SumStackSoftplusClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=0)
+        >>> model = SumStackSoftplusClassifier(random_state=0, max_experts=6)
+        >>> for rows in range(0, 600, 200):
+        ...     model = model.partial_fit(X[rows : rows + 200], y[rows : rows + 200], classes=[0, 1])
+        >>> model.score(X, y) > 0.95
+        True
+        """
+        before = dict(self.__dict__)
+        try:
+            return self._take_batch(X, y, classes, sample_weight)
+        except BaseException:
+            # A batch that fails, or is interrupted, changes nothing.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        settings = checked_settings(self)
+        if self.class_weight == "balanced":
+            raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
+        fits: list[Fitted] = getattr(self, "_fits", [])
+        if fits and self.inference_ == "gibbs":
+            warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=3)
+            fits, classes = [], self.classes_ if classes is None else classes
+        if any(fit.stream is None for fit in fits):
+            raise ValueError("partial_fit cannot go on with a model that was read from a file; fit it again.")
+        is_first = not fits
+        X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
+        self._take_classes(classes, is_first=is_first)
+        check_class_weight(self.class_weight, self.classes_)
+        is_known = np.isin(y, self.classes_)
+        if not is_known.all():
+            strange = np.asarray(y)[~is_known].tolist()[0]
+            raise ValueError(f"y holds {strange!r}, which is none of the classes {self.classes_.tolist()}.")
+        tasks = self._tasks_of(X, np.searchsorted(self.classes_, y), weights)
+        if not (weights > 0.0).any():
+            raise ValueError("sample_weight is zero for all rows of the batch; leave such batches out.")
+        how = How(self._n_threads(), None, keeps_states=False)
+        before: Sequence[Fitted | None] = fits or [None] * len(tasks)
+        self._fits = [take_batch(task, settings, how, fit) for task, fit in zip(tasks, before, strict=True)]
+        self.inference_ = "map"
+        self._first_kept = 0
+        self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
+        return self
+
+    def _take_classes(self, classes: ArrayLike | None, *, is_first: bool) -> None:
+        """Learn the classes in the first call of `partial_fit`, and check them in later ones."""
+        if is_first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit: all labels there will be.")
+            self.classes_ = np.unique(np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must hold at least two labels; got {self.classes_.tolist()}.")
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(
+                f"classes were {self.classes_.tolist()} in the first call; got {np.unique(classes).tolist()}."
+            )
