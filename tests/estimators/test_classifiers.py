@@ -24,6 +24,7 @@ from softpolytope.estimators import _base, _streaming
 from softpolytope.model.softplus import positive_probability
 from softpolytope.optimise.modes import Landscape
 from softpolytope.parallel.checkpoint import CheckpointError
+from softpolytope.parallel.homes import HomeLostError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
@@ -415,6 +416,23 @@ def test_an_interrupt_of_a_batch_is_not_swallowed(n_before, moons, monkeypatch):
     else:
         with pytest.raises(NotFittedError):
             model.predict(X)
+
+
+def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
+    """What was saved can be gone on from only with the seed, which may have been drawn."""
+    given = []
+
+    def lost(task, *_):
+        given.append(task.seed[0])
+        raise HomeLostError("The chains are saved somewhere.")
+
+    monkeypatch.setattr(_base, "fit_regression", lost)
+    with pytest.raises(HomeLostError) as raised:
+        SumStackSoftplusClassifier().fit(*moons)
+    assert (
+        str(raised.value)
+        == f"The chains are saved somewhere. Set random_state={given[0]} for it, the seed of this fit."
+    )
 
 
 def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
