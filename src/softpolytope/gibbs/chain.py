@@ -165,9 +165,8 @@ class Chain:
             self._home.each("import_counts", [counts[str(i)] for i in range(len(counts))])
 
     def leave(self) -> None:
-        """Give up the blocks, if they live elsewhere; the trace stays."""
-        if isinstance(self._home, PartitionHome):
-            self._home.leave()
+        """Give up the blocks; the trace stays."""
+        self._home.leave()
 
     def _starting_state(self, column_size: FloatArray) -> GibbsState:
         settings = self._settings

@@ -42,6 +42,10 @@ class Home(Protocol):
         """Say that a sweep has ended and what blocks know is worth a copy, where blocks can be lost."""
         ...
 
+    def leave(self) -> None:
+        """Give up the blocks."""
+        ...
+
 
 class SerialHome:
     """Blocks in one list, visited one after the other."""
@@ -69,6 +73,9 @@ class SerialHome:
 
     def secure(self) -> None:
         """Blocks in this process are never lost."""
+
+    def leave(self) -> None:
+        """Blocks in a list go with who has it."""
 
 
 class ThreadHome:
@@ -106,6 +113,9 @@ class ThreadHome:
 
     def secure(self) -> None:
         """Blocks in this process are never lost."""
+
+    def leave(self) -> None:
+        """Blocks in a list go with who has it."""
 
 
 def group_total(blocks: Sequence[Any], method: str, arguments: Sequence[Any]) -> Any:

@@ -28,10 +28,6 @@ class PartitionHome(Home, Protocol):
         """Go on from the remnants in a folder."""
         ...
 
-    def leave(self) -> None:
-        """Give up the blocks."""
-        ...
-
 
 class Place(Protocol):
     """Partitions of rows, and homes for the blocks made of them."""
