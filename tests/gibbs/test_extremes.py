@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from softpolytope.distributions import Streams
-from softpolytope.gibbs import hamiltonian
+from softpolytope.gibbs import _rates, hamiltonian
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import ChainSettings
 from softpolytope.gibbs.hamiltonian import SMALLEST_WEIGHT, Trajectory, move_by_hamiltonian
@@ -127,3 +127,33 @@ def test_columns_whose_squares_are_no_numbers(scan, size, rng):
     settings = ChainSettings(2, 1, PRIOR, Moves.of(scan), Schedule(40, 20, 10))
     trace = run_chains(rows, settings, 0).traces[0][0]
     assert np.isfinite(trace.log_likelihood).all()
+
+
+def latent_rates(shape, log_scale, n_rows):
+    """Rates of the top level with a shape and a scale, drawn by the kernel."""
+    ones, rates = np.ones((n_rows, 1)), np.empty((n_rows, 1))
+    _rates.draw_rates(
+        np.random.Philox(0), 0.0 * ones, np.empty((0, 0)), ones[:, 0], np.array([shape]), log_scale * ones,
+        -1e4 * ones, 0.0 * ones, -np.inf, np.zeros(1, dtype=np.intc), rates, is_log=False,
+    )  # fmt: skip
+    return rates[:, 0]
+
+
+def test_rates_of_small_shapes_and_large_scales():
+    """A factor that underflows alone may not do so times its scale; level 1e-4, and cut off alone it is rejected.
+
+    The chance of a gamma variate of so small a shape a to be below g is g^a / Gamma(1 + a), but for g near one.
+    Rates below 1e-170 may be zero.
+    """
+    shape, log_scale, n_rows = 1e-3, 900.0, 20_000
+    rates = latent_rates(shape, log_scale, n_rows)
+
+    def is_the_law(rates):
+        share_below = np.exp(shape * (np.log(1e-170) - log_scale)) / special.gamma(1.0 + shape)
+        below = stats.binomtest(int(np.sum(rates < 1e-170)), n_rows, share_below).pvalue
+        inside = rates[(rates > 1e-170) & (rates < 1e99)]
+        low, high, found = (np.exp(shape * np.log(bound)) for bound in (1e-170, 1e99, inside))
+        return min(below, stats.kstest(found, stats.uniform(low, high - low).cdf).pvalue) > 0.5e-4
+
+    assert is_the_law(rates)
+    assert not is_the_law(np.where(rates < np.exp(log_scale - 800.0), 0.0, rates))

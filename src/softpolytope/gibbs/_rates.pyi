@@ -13,6 +13,7 @@ def draw_rates(
     linear_predictor: FloatArray,
     log_activation: FloatArray,
     activation_above: FloatArray,
+    log_least_activation: float,
     experts: NDArray[np.intc],
     out: FloatArray,
     is_log: bool,

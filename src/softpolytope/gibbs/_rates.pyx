@@ -9,6 +9,10 @@ from softpolytope.distributions._bits cimport bits_of
 
 # Where counts stop too.
 cdef double LARGEST_RATE = 1e100
+# U^(1/shape) below the first is zero as a double; times a scale it may be a rate again, but below the second none that
+# counts or the shapes of the level below would ever notice.
+cdef double LOG_NO_POWER = -800.0
+cdef double LOG_NO_RATE = -400.0
 
 
 cdef inline double log_mean_scale(double predictor, double log_activation, double above) noexcept nogil:
@@ -23,18 +27,19 @@ def draw_rates(
     object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
     const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation,
     const double[:, ::1] activation_above,
-    const int[::1] experts, double[:, ::1] out, bint is_log,
+    double log_least_activation, const int[::1] experts, double[:, ::1] out, bint is_log,
 ):
     """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
 
     Arrays are (rows, experts). `log_activation` is log q of the level itself, `activation_above` is q of the next. Below
     the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has copies *
-    weights.
+    weights. A rate whose q is below the least activation is to be divided by their ratio by the caller: here that only
+    decides how soon a rate is none.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, column, expert
     cdef bint is_top = above.shape[0] == 0
-    cdef double shape, log_scale, draw
+    cdef double shape, log_scale, log_power, log_divided, draw
     with bit_generator.lock, nogil:
         for row in range(out.shape[0]):
             for column in range(experts.shape[0]):
@@ -44,17 +49,18 @@ def draw_rates(
                 if shape <= 0.0:
                     out[row, expert] = -INFINITY if is_log else 0.0
                     continue
+                log_scale = log_mean_scale(
+                    linear_predictor[row, expert], log_activation[row, expert], activation_above[row, expert]
+                )
                 # A shape below one is drawn as U^(1/shape) times a shape one larger. The power comes first: where it
-                # alone underflows, which for the many tiny shapes it does, the draw is over.
-                log_scale = 0.0
+                # leaves no rate, as for the many tiny shapes, the draw is over.
                 if shape < 1.0:
-                    log_scale = -random_standard_exponential(bits) / shape
-                    if log_scale < -800.0 and not is_log:
+                    log_power = -random_standard_exponential(bits) / shape
+                    log_scale += log_power
+                    log_divided = log_scale + fmin(log_activation[row, expert] - log_least_activation, 0.0)
+                    if log_power < LOG_NO_POWER and log_divided < LOG_NO_RATE and not is_log:
                         out[row, expert] = 0.0
                         continue
                     shape += 1.0
-                log_scale += log_mean_scale(
-                    linear_predictor[row, expert], log_activation[row, expert], activation_above[row, expert]
-                )
                 draw = random_standard_gamma(bits, shape)
                 out[row, expert] = log(draw) + log_scale if is_log else fmin(draw * exp(log_scale), LARGEST_RATE)

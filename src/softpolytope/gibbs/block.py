@@ -8,6 +8,7 @@ for something that needs them. What does not follow from parameters is its remna
 rows goes on.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -298,6 +299,7 @@ class LatentBlock(RowBlock):
             self._linear_predictor[level],
             self._log_activations[level],
             self._activations[level],
+            math.log(self._least_activation) if self._least_activation > 0.0 else -math.inf,
             experts,
             self._latent_rates[level],
             level == 0,
