@@ -355,6 +355,12 @@ def test_labels_that_no_file_can_hold(moons, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_precision_rates_are_saved(fitted, tmp_path):
+    """Those of every restart."""
+    fitted.save(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").precision_rates_, fitted.precision_rates_)
+
+
 def test_large_columns_are_saved(moons, tmp_path):
     """A model of columns as large as 1e200 can be read again, explained, and asked for counterfactuals."""
     X, y = moons

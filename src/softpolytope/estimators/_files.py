@@ -50,6 +50,8 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     arrays["features"] = np.stack([features.mean, features.deviation, features.lower, features.upper])
     for number, fit in enumerate(classifier._fits):
         arrays[f"{number}.probes"] = fit.probe_chances
+        if fit.precision_rates is not None:
+            arrays[f"{number}.precision_rates"] = np.asarray(fit.precision_rates, dtype=np.float64)
         for side, labelling in enumerate(fit.posterior.labelings):
             _pack_labelling(arrays, f"{number}.{side}", labelling)
         regressions.append({"n_chains": [labelling.n_chains for labelling in fit.posterior.labelings]})
@@ -147,8 +149,11 @@ def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, features: Fea
     _check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
     probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
     _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
+    name = f"{prefix}.precision_rates"
+    rates = _typed(arrays, name, "float64", 1) if name in arrays else None
+    _check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, None, None, None, {}, True, probes, features)  # noqa: FBT003
+    return Fitted(posterior, None, None, None, None, {}, True, probes, features, rates)  # noqa: FBT003
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:

@@ -30,6 +30,7 @@ class Fitted:
     is_complete: bool  # False if it was stopped before its end
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     features: FeatureSummary
+    precision_rates: FloatArray | None  # (restarts,)  of a fit by climbs
 
 
 def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -38,7 +39,7 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted 
     with one_blas_thread():
         given = task.prepared(settings)
         data, units, digest = given.data, given.units, given.digest
-        chains = modes = stream = None
+        chains = modes = stream = rates = None
         if settings.inference == "gibbs":
             before = earlier.chains if earlier is not None else None
             if earlier is not None and before is not None and before.are_done(digest, settings):
@@ -50,10 +51,10 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted 
                 check_same_model(earlier.model, settings, "warm_start goes on with the modes of the last fit")
                 start = in_other_units(start, earlier.units, units)
             posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
-            stream = stream_of(modes, units, given.features)
+            stream, rates = stream_of(modes, units, given.features), modes.precision_rates
         chances = posterior.probability_draws(given.probes)
     carried = carried_parameters(settings)
-    return Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features)
+    return Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features, rates)
 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
@@ -66,4 +67,5 @@ def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None)
             stream, posterior = continued(earlier.stream, task, settings, how)
     no_probes = np.zeros((len(posterior.labelings[0].draws), 0))
     carried = carried_parameters(settings)
-    return Fitted(posterior, None, None, stream, None, carried, True, no_probes, stream.features)  # noqa: FBT003
+    rates = stream.precision_rates
+    return Fitted(posterior, None, None, stream, None, carried, True, no_probes, stream.features, rates)  # noqa: FBT003

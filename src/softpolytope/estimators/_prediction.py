@@ -158,7 +158,7 @@ class PredictionMixin:
     def precision_rates_(self) -> list[FloatArray | None]:
         """The prior's precision rates under which the modes were found, (restarts,) per regression; None of chains."""
         check_is_fitted(self)
-        return [None if fit.stream is None else fit.stream.precision_rates for fit in self._fits]
+        return [fit.precision_rates for fit in self._fits]
 
     @property
     def n_experts_(self) -> int:
