@@ -134,10 +134,11 @@ def _calibrated(content: Content) -> Check:
     n_missed = int((~calibration.is_covered).sum())
     is_fine = n_missed <= calibration.most_misses
     head = "Its probabilities come true" if is_fine else "Its probabilities do not come true everywhere"
+    tail = f"; that {n_missed} {'does' if n_missed == 1 else 'do'} not may be chance" if is_fine and n_missed else ""
     return Check(
         "good" if is_fine else "look",
         f"{head}: in {len(calibration.counts) - n_missed} of {count(len(calibration.counts), 'bin')} the share seen "
-        "agrees with the probability given.",
+        f"agrees with the probability given{tail}.",
     )
 
 
