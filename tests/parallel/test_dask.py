@@ -22,7 +22,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from softpolytope.parallel import dask_cluster, dask_home, dask_place  # noqa: E402
+from softpolytope.parallel import dask_cluster, dask_home, dask_place, dask_worker  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -226,6 +226,45 @@ def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
     while any(client.run(eval, KEPT_PLACES).values()) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(client.run(eval, KEPT_PLACES).values())
+
+
+ENDLESS_FIT = """
+import sys
+import distributed
+from partitioned import model, rows
+import dask.array as da
+client = distributed.Client(sys.argv[1], set_as_default=False)
+X, y = (da.from_array(part, chunks=(400, *part.shape[1:])) for part in rows())
+model("collapsed", n_sweeps=10**6).fit(X, y, client=client)
+"""
+
+
+def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expected):
+    """It could not say good-bye; the fit of another client that runs meanwhile keeps what it has."""
+    command = [sys.executable, "-c", ENDLESS_FIT, cluster.scheduler_address]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    killed, alive = (subprocess.Popen(command, env=environment) for _ in range(2))  # noqa: S603
+
+    def wait_for_places(n_places):
+        deadline = time.monotonic() + 60.0
+        while set(client.run(eval, KEPT_PLACES).values()) != {n_places} and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert set(client.run(eval, KEPT_PLACES).values()) == {n_places}
+
+    try:
+        wait_for_places(2)
+        killed.kill()
+        killed.wait()
+        assert set(client.run(eval, KEPT_PLACES).values()) == {2}
+        X, y = arrays()
+        assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
+        wait_for_places(1)
+        assert alive.poll() is None
+    finally:
+        for process in (killed, alive):
+            process.kill()
+            process.wait()
+        client.run(dask_worker.leave_orphans, {client.id})
 
 
 def test_frozen_worker_is_given_up(client, expected, monkeypatch):

@@ -112,6 +112,15 @@ class Cluster:
         """Addresses of all workers the scheduler has, well or not."""
         return set(self._seen())
 
+    def clients(self) -> set[str] | None:
+        """Names of all clients that are connected; None if the scheduler does not say."""
+        try:
+            found = self.client.sync(self.client.run_on_scheduler, _clients, callback_timeout=SCHEDULER_PATIENCE)
+        except Exception as error:  # what is asked for next says what is wrong
+            self._note(error)
+            return None
+        return set(found) | {self.client.id}
+
     def introduced(self) -> dict[str, int]:
         """Threads of all workers that are well and have the package imported.
 
@@ -283,3 +292,7 @@ class Cluster:
 async def _removed(addresses: list[str], dask_scheduler: Any = None) -> None:
     for address in addresses:
         await dask_scheduler.remove_worker(address=address, stimulus_id="softpolytope-frozen-worker", close=False)
+
+
+def _clients(dask_scheduler: Any = None) -> list[str]:
+    return list(dask_scheduler.clients)

@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -39,7 +40,7 @@ class DaskPlace:
         self.cluster = Cluster(client)
         self.source = source
         self.n_partitions = source.n_partitions
-        self.name = uuid.uuid4().hex
+        self.name = f"{client.id}/{uuid.uuid4().hex}"
         # Rows of Dask collections come as results of tasks; those in files are read by the workers.
         expected = source.largest_bytes * source.n_partitions // max(1, len(self.cluster.usable()))
         self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes, expected)
@@ -50,6 +51,7 @@ class DaskPlace:
         self._addresses: set[str] = set()  # of all workers that have had partitions
         self._looked = time.monotonic()
         self._deal(_slots_of(self.cluster.introduced()))
+        self._leave_orphans()
 
     def home(self, recipe: Recipe) -> DaskHome:
         """A home for the blocks that a recipe makes."""
@@ -74,7 +76,17 @@ class DaskPlace:
         with self._lock:
             # Those that were given up, and are there again or still, have what they had.
             slots = [Slot(address, 0) for address in sorted(self._addresses & self.cluster.known())]
-        asked = [(slot, self.cluster.submit(slot, dask_worker.leave, self.name, home)) for slot in slots]
+        return self._told(slots, dask_worker.leave, self.name, home)
+
+    def _leave_orphans(self) -> None:
+        """Let workers forget what clients that were killed have left with them."""
+        clients = self.cluster.clients()
+        if clients is not None:
+            self._told([Slot(address, 0) for address in sorted(self._addresses)], dask_worker.leave_orphans, clients)
+
+    def _told(self, slots: list[Slot], function: Callable[..., None], *arguments: Any) -> list[tuple[Slot, Any]]:
+        """Tasks that are done even if no one waits for them."""
+        asked = [(slot, self.cluster.submit(slot, function, *arguments)) for slot in slots]
         for _, future in asked:
             if isinstance(future, Future):
                 fire_and_forget(future)

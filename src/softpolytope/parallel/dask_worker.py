@@ -132,6 +132,14 @@ def save(place: str, home: str, wanted: list[Wanted], folder: str) -> tuple[None
     return None, [partition for partition, _, _ in wanted if partition not in found]
 
 
+def leave_orphans(clients: set[str]) -> None:
+    """Forget the places of all clients but these; names of places begin with that of their client."""
+    with _LOCK:
+        orphans = [place for place in _KEEPERS if place.split("/")[0] not in clients]
+    for place in orphans:
+        leave(place, None)
+
+
 def leave(place: str, home: str | None) -> None:
     """Forget the blocks of a home, or everything of a place."""
     if home is not None:
