@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
         epilog="example: softpolytope demo --out results",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the picture and the model"
+        "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the picture, the model and the report"
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="another seed, other data and another fit")
     parser.set_defaults(run=run)

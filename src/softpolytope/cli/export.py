@@ -28,7 +28,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("model", help="what `softpolytope fit` wrote")
     parser.add_argument("--to", choices=("onnx", "sql", "python"), required=True, help="the form wanted")
-    parser.add_argument("-o", "--output", type=Path, help="file to write; by default to standard output")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="file to write (onnx and --json need one); by default to standard output"
+    )
     parser.add_argument("--table", metavar="NAME", help="SQL: a query that adds the probabilities to this table")
     parser.add_argument("--class", dest="label", metavar="LABEL", help="SQL: whose probability (of two, the second)")
     add_json_option(parser)

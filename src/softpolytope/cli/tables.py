@@ -33,7 +33,10 @@ def add_parser(commands: Any) -> None:
         "--data-home", type=Path, help=f"folder of the benchmark sets; by default what {VARIABLE} names"
     )
     parser.add_argument(
-        "--sets", nargs="+", metavar="SET", help="some sets only; by default all eight, small ones first"
+        "--sets",
+        nargs="+",
+        metavar="SET",
+        help="some sets only; by default all eight, small ones first (with --quick: banana and titanic)",
     )
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="some methods only, such as svm stack5 ss5")
     parser.add_argument("--quick", action="store_true", help="a minute's taste: one partition and short chains")

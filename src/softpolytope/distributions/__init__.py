@@ -1,4 +1,4 @@
-"""Random laws of the model, drawn exactly at bounded cost, each with its moments or pmf."""
+"""Random laws of the model, drawn exactly, or within a stated error, at bounded cost, each with its moments or pmf."""
 
 from softpolytope.distributions._arguments import Moments
 from softpolytope.distributions.crt import crt, crt_moments, crt_pmf

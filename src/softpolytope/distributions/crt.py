@@ -31,7 +31,7 @@ def crt(
     The law is that of a sum of Bernoulli(concentration / (concentration + j)), j < count. The cost is bounded,
     whatever the arguments. The draw is exact for counts up to 16,384, and at any count if the
     expected tables or the expected rest are below 2,000; elsewhere the total variation from the
-    exact law is below 1e-9.
+    exact law is below 1e-9, but for the binomials, which are NumPy's up to 2^26 trials (docs/laws.md).
 
     Parameters
     ----------

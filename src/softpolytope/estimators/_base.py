@@ -98,8 +98,9 @@ class SoftplusBase(
     ) -> Self:
         """Find modes of the posterior, or sample from it, given rows X and labels y.
 
-        Rows need not fit into memory (docs/scale.md): a Dask array or data frame is fitted on the workers of a cluster;
-        a memory map, a .npy or Parquet file, or a Dask collection is read part by part where `max_memory` is given.
+        Rows need not fit into memory (docs/scale.md): a Dask array or data frame is fitted on the workers of a cluster,
+        or where `max_memory` is given read part by part, as .npy and Parquet files always are, and memory maps where
+        `max_memory` or a client is given.
         Such rows are taken in the partitions they have, and equal ones are not merged.
 
         Parameters
@@ -112,7 +113,8 @@ class SoftplusBase(
         sample_weight : array-like of shape (n_samples,), optional
             Powers of the rows' likelihoods: weight 2 is the same as the row given twice.
         client : distributed.Client, optional
-            The cluster for rows of Dask collections, by default the current client's, or of files its workers can read.
+            The cluster for rows of Dask collections (by default the current client's, unless `max_memory` is given) or of
+            files that its workers can read.
         max_memory : int or str, optional
             Bytes that this process, or with a client each worker, may take in all, such as "4GB".
 

@@ -7,15 +7,18 @@ Class = TypeVar("Class", bound=type)
 SHARED = """\
 inference : {"auto", "gibbs", "map"}
         "map" climbs the posterior from several starts and averages over the modes, in seconds; "gibbs" draws from the
-        posterior. "auto" is "gibbs" for fewer than 50 rows, counted by their weights, and "map" from there on.
+        posterior. "auto" is "gibbs" for fewer than 50 rows (counted by their weights; 50 distinct rows are never few),
+        else "map".
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
     start : {"map", "random"}
-        "gibbs": where chains begin, each at a mode that a climb has found, or each at a random place.
+        "gibbs": where chains begin, each at a mode that a climb has found, or each at a random place (always so with
+        `fit_weight=False`).
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}
-        Predict with the mean over the kept draws, or with the draw of highest training likelihood (the paper's way).
+        Predict with the mean over the kept draws or modes, or with the one of highest training likelihood (the paper's
+        way; of modes, among those of the best precision rate).
     n_restarts : int
         "map": climbs per labelling.
     bootstrap : bool
@@ -27,8 +30,9 @@ inference : {"auto", "gibbs", "map"}
         "gibbs": sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain,
         evenly spaced over the rest (by default up to 50).
     prior : Prior, optional
-        Hyperparameters. If not given, `Prior()` for "gibbs"; for "map" a precision rate chosen among six by the
-        likelihood of held-out rows, as for any prior with `precision_rate="learned"`.
+        Hyperparameters. If not given, `Prior()` for "gibbs"; for "map"
+        `Prior(precision_shape=0.5, precision_rate="learned")`, whose rate is chosen among six by the likelihood of
+        held-out rows.
     standardize : bool
         Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
         the units of X in any case.
@@ -43,7 +47,7 @@ inference : {"auto", "gibbs", "map"}
         its chains, to a larger `n_sweeps`.
     checkpoint : str or Path, optional
         A folder where chains are written as they go, and climbs to modes as they are done; an interrupted fit of the
-        same data resumes from there.
+        same data resumes from there. Needs an integer `random_state`.
     verbose : int
         Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
 
@@ -65,7 +69,7 @@ inference : {"auto", "gibbs", "map"}
         Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
         intercept first; one entry per labelling (and class, if there are more than two).
     log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), one entry per labelling (and class).
+        Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labelling (and class).
 """
 
 

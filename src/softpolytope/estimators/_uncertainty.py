@@ -72,8 +72,9 @@ class UncertaintyMixin:
         same not all are chosen. It takes draws from the posterior to know what is not known: fit with
         inference="gibbs", or with `bootstrap=True` and many restarts. Plain modes are taken too, with a warning.
 
-        What is not among the draws is not asked about: under a prior too tight for the boundary, queries are worse than
-        rows at random. `Prior(precision_rate=100.0)` is a good one to begin with. See docs/query.md for both.
+        What is not among the draws is not asked about: with few labels all of them may be too simple for the boundary,
+        and queries worse than rows at random. Label some at random first, as many as make the error fall
+        (docs/query.md).
 
         Parameters
         ----------

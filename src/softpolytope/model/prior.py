@@ -12,7 +12,8 @@ class Prior:
 
     The defaults are the paper's but for the coefficients: a precision shape of 1e-6 leaves them a density that hardly
     falls at all, and on separable rows nothing keeps them finite. Shape and rate of 1 make them Student t with two
-    degrees of freedom. `Prior.of_the_paper()` is the paper's.
+    degrees of freedom. `Prior.of_the_paper()` is the paper's with the rate learned, as in its author's later code; as
+    printed it is `Prior(precision_shape=1e-6, precision_rate=1e-6)`.
 
     The model is r_k ~ Gamma(mass / K, concentration) for the weights of the experts, and beta ~ N(0, 1 / precision),
     precision ~ Gamma(precision_shape, precision_rate) for each coefficient.
@@ -26,7 +27,8 @@ class Prior:
     precision_shape : float
         Of the precision of each coefficient (a_t).
     precision_rate : float or "learned"
-        A number is b_t; "learned" gives each expert and layer a rate of its own, with a Gamma(1, 1) law.
+        A number is b_t. "learned" gives each expert and layer of a chain a rate of its own, with a Gamma(1, 1) law;
+        climbs to modes choose one rate for all among six, by held-out rows.
 
     Examples
     --------
@@ -44,7 +46,7 @@ class Prior:
 
     @classmethod
     def of_the_paper(cls) -> Self:
-        """The paper's hyperparameters."""
+        """The paper's hyperparameters, the precision rate learned as in its author's later code."""
         return cls(precision_shape=1e-6, precision_rate="learned")
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Rows that come in batches and are not kept: Adam on the same posterior, a few hundred rows at a time.
+"""Rows that come in batches and are not kept: Adam on the same posterior, 32 rows at a time.
 
 A step follows the gradient of the log posterior of all rows so far, estimated from a batch: its likelihood is scaled up
 to the number of rows seen. Steps shrink as one over the square root of their number; nothing is to be tuned.

@@ -123,8 +123,9 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
     """Gather it all from a fitted classifier and test rows with their labels."""
     if not hasattr(classifier, "polytopes"):
         raise ValueError(
-            f"a report needs a fitted classifier of softpolytope; got {type(classifier).__name__}. Of a pipeline, give "
-            "the last step, and rows as the steps before leave them."
+            f"a report needs one of the four classifiers of softpolytope, fitted; got {type(classifier).__name__}. Of "
+            "a pipeline, give the last step, and rows as the steps before leave them; of a TableClassifier, its "
+            "classifier_, and rows by its encode."
         )
     rows = classifier._validated_rows(X)
     codes = checked_codes(classifier.classes_, y, rows.shape[0])
