@@ -113,8 +113,8 @@ class SoftplusBase(
         sample_weight : array-like of shape (n_samples,), optional
             Powers of the rows' likelihoods: weight 2 is the same as the row given twice.
         client : distributed.Client, optional
-            The cluster for rows of Dask collections (by default the current client's, unless `max_memory` is given) or of
-            files that its workers can read.
+            The cluster for rows of Dask collections (by default the current client's, unless `max_memory` is given) or
+            of files that its workers can read.
         max_memory : int or str, optional
             Bytes that this process, or with a client each worker, may take in all, such as "4GB".
 

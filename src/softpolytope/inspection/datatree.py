@@ -14,8 +14,8 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
     """Groups `posterior`, `sample_stats` and, where rows and labels are given, `log_likelihood` and `observed_data`.
 
     Experts have no identity from one draw to the next, so no variable depends on how they are numbered:
-    log-likelihood, number of experts, total weight. Every labelling (and class) is a posterior of its own, with variables of its own; so is the
-    log-likelihood of the rows, which leave-one-out cross-validation needs of one posterior at a time.
+    log-likelihood, number of experts, total weight. Every labelling (and class) is a posterior of its own, with
+    variables of its own; so is the log-likelihood of the rows, which leave-one-out cross-validation needs of one posterior at a time.
     """
     xarray = _xarray()
     groups: dict[str, Any] = {}
