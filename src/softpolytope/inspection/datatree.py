@@ -15,7 +15,8 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
 
     Experts have no identity from one draw to the next, so no variable depends on how they are numbered:
     log-likelihood, number of experts, total weight. Every labelling (and class) is a posterior of its own, with
-    variables of its own; so is the log-likelihood of the rows, which leave-one-out cross-validation needs of one posterior at a time.
+    variables of its own; so is the log-likelihood of the rows, which leave-one-out cross-validation needs of one
+    posterior at a time.
     """
     xarray = _xarray()
     groups: dict[str, Any] = {}
