@@ -1,11 +1,13 @@
-"""One fit, and the file it leaves."""
+"""One fit, measured, and the file it leaves."""
 
 import hashlib
 import json
 import os
 import platform
 import shutil
+import sys
 import time
+import traceback
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -19,17 +21,17 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import softpolytope
-from baselines import BASELINES
+from reproduction.fits import Fit, configuration, details, fitted
 from reproduction.plan import LARGE, Cell
-from reproduction.softplus import SoftplusProtocol, SoftplusRegression
+from reproduction.softplus import SoftplusProtocol
 from reproduction.stopwatch import Stopwatch
-from softpolytope import SumStackSoftplusClassifier
 from softpolytope.datasets import load_benchmark
+from softpolytope.datasets.benchmark import benchmark_path
+from softpolytope.parallel.checkpoint import CheckpointError
 
-# Of the baselines; another number when their tuning changes, and their cells are made anew.
-TUNING = 1
 # Seconds for which a prediction is repeated, and the fastest time taken: what the machine does besides only adds.
 PREDICTION_SECONDS = 0.2
+EARLIER_BUILD = "before builds were noted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +49,70 @@ class Result:
     chosen: dict[str, Any]  # what cross-validation chose, or the log likelihoods of the best draws
 
 
-def kept_result(cell: Cell, protocol: SoftplusProtocol, folder: Path) -> Result | None:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result and the build of the package that made it."""
+
+    result: Result
+    build: str
+
+
+def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path) -> Kept | None:
     """The result of an earlier run, if there is one and it was made under the same protocol."""
     path = cell.path(folder)
     if not path.is_file():
         return None
-    document = json.loads(path.read_text(encoding="utf-8"))
-    is_same = document["configuration"] == _configuration(cell, protocol)
-    return Result(**document["result"]) if is_same else None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["configuration"] != configuration(cell, protocol):
+            return None
+        return Kept(Result(**document["result"]), document["versions"].get("softpolytope files", EARLIER_BUILD))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        print(f"{path} is damaged ({error!r}) and taken for missing.", file=sys.stderr)
+        return None
 
 
 def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, folder: Path) -> None:
-    """Fit, measure and write; the file appears when it is complete."""
-    with threadpool_limits(1):
-        result = _measured(cell, protocol, data_home, folder)
+    """Fit, measure and write; the file appears when it is complete. Of a failure it is the traceback that is kept."""
+    failure = failure_file(cell, folder)
+    try:
+        with threadpool_limits(1):
+            result = _measured(cell, protocol, data_home, folder)
+    except Exception:  # other cells can go on
+        _write(failure, traceback.format_exc())
+        return
     document = {
         "result": asdict(result),
-        "configuration": _configuration(cell, protocol),
+        "configuration": configuration(cell, protocol),
+        "details": details(cell, protocol),
         "seed": cell.trial,
+        "data": _sha256(benchmark_path(cell.set_name, data_home)),
         "versions": _versions(),
+        "machine": platform.platform() + ", " + _processor(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    path = cell.path(folder)
+    _write(cell.path(folder), json.dumps(document, indent=1, default=float) + "\n")
+    failure.unlink(missing_ok=True)
+    shutil.rmtree(_checkpoint(cell, folder), ignore_errors=True)
+
+
+def failure_file(cell: Cell, folder: Path) -> Path:
+    """Where the traceback of a failed fit is."""
+    return cell.path(folder).with_suffix(".failed.txt")
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing, and on the disk: what a fit went on from is deleted next."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
-    temporary.replace(path)
-    shutil.rmtree(_checkpoint(cell, folder), ignore_errors=True)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _checkpoint(cell: Cell, folder: Path) -> Path:
@@ -83,33 +122,31 @@ def _checkpoint(cell: Cell, folder: Path) -> Path:
 
 def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, folder: Path) -> Result:
     split = load_benchmark(cell.set_name, cell.partition, data_home)
-    X, y = split.X_train, split.y_train
-    mean_error = None
     has_checkpoint = cell.method.kind == "softplus" and cell.set_name in LARGE
     checkpoint = _checkpoint(cell, folder) if has_checkpoint else None
     with Stopwatch(checkpoint / "seconds.txt" if checkpoint else None) as watch:
-        if cell.method.kind == "baseline":
-            baseline = BASELINES[cell.method.key]
-            model, chosen = baseline.tuned(X, y, cell.trial, cell.set_name)
-            n_experts = float(baseline.n_experts(model))
-        elif cell.method.kind == "softplus":
-            model = SoftplusRegression(cell.method.max_experts, cell.method.n_layers, cell.trial, protocol)
-            model.fit(X, y, checkpoint)
-            n_experts = float(model.n_experts)
-            chosen = {"log_likelihood": [draw.log_likelihood / len(y) for draw in model.best]}
-        else:
-            model = _library(cell.trial).fit(X, y)
-            # Of the best restart; prediction averages all.
-            n_experts = float(model.n_experts_)
-            chosen = {"precision_rates": [np.unique(rates).tolist() for rates in model.precision_rates_]}
+        fit = _fitted_or_anew(cell, protocol, (split.X_train, split.y_train), checkpoint)
         fit_seconds = watch.seconds
+    mean_error = None
     if cell.method.kind == "softplus":
-        mean_error = _percent(model.predict_by_mean(split.X_test) != split.y_test)
-    error = _percent(model.predict(split.X_test) != split.y_test)
-    cost = _prediction_cost(model.predict, split.X_test)
+        mean_error = _percent(fit.model.predict_by_mean(split.X_test) != split.y_test)
+    error = _percent(fit.model.predict(split.X_test) != split.y_test)
+    cost = _prediction_cost(fit.model.predict, split.X_test)
     return Result(
-        cell.set_name, cell.method.key, cell.trial, error, mean_error, n_experts, fit_seconds, cost, dict(chosen)
+        cell.set_name, cell.method.key, cell.trial, error, mean_error, fit.n_experts, fit_seconds, cost, fit.chosen
     )
+
+
+def _fitted_or_anew(cell: Cell, protocol: SoftplusProtocol, rows: tuple[Any, Any], checkpoint: Path | None) -> Fit:
+    """Go on from a checkpoint; from the beginning where it is of other settings or damaged."""
+    try:
+        return fitted(cell, protocol, rows, checkpoint)
+    except CheckpointError:
+        if checkpoint is None:
+            raise
+        for chain in checkpoint.glob("*.npz"):
+            chain.unlink()
+        return fitted(cell, protocol, rows, checkpoint)
 
 
 def _percent(is_wrong: Any) -> float:
@@ -118,31 +155,13 @@ def _percent(is_wrong: Any) -> float:
 
 def _prediction_cost(predict: Any, X: Any) -> float:
     """Nanoseconds a row."""
-    fastest = spent = np.inf
-    spent = 0.0
+    fastest, spent = np.inf, 0.0
     while spent < PREDICTION_SECONDS:
         start = time.perf_counter()
         predict(X)
         seconds = time.perf_counter() - start
         fastest, spent = min(fastest, seconds), spent + seconds
     return 1e9 * fastest / X.shape[0]
-
-
-def _configuration(cell: Cell, protocol: SoftplusProtocol) -> dict[str, Any]:
-    """All that decides a result but the versions of packages."""
-    fixed = {"max_experts": cell.method.max_experts, "n_layers": cell.method.n_layers}
-    if cell.method.kind == "softplus":
-        return {**fixed, **asdict(protocol)}
-    if cell.method.kind == "baseline":
-        return {"tuning": TUNING}
-    # As a file has them: another default makes the cells anew.
-    parameters: dict[str, Any] = json.loads(json.dumps(_library(cell.trial).get_params(), default=repr))
-    return parameters
-
-
-def _library(seed: int) -> SumStackSoftplusClassifier:
-    """What a user gets who asks for nothing."""
-    return SumStackSoftplusClassifier(random_state=seed)
 
 
 def _versions() -> dict[str, str]:
@@ -160,3 +179,20 @@ def _fingerprint() -> str:
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".so", ".pyd")):
         sha.update(path.read_bytes())
     return sha.hexdigest()[:12]
+
+
+@cache
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _processor() -> str:
+    """Its name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "a processor of unknown name"

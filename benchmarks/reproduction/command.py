@@ -1,19 +1,20 @@
 """Runs the cells that are missing, and writes the page."""
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from reproduction.cells import Result, kept_result, run_and_keep
+from reproduction.cells import Kept, failure_file, kept, run_and_keep
 from reproduction.costs import expected_seconds
 from reproduction.page import write_page
-from reproduction.plan import BY_KEY, LARGE, METHODS, N_PARTITIONS, SMALL, Cell, Method, cells
+from reproduction.plan import BY_KEY, LARGE, METHODS, N_LARGE_TRIALS, N_PARTITIONS, SMALL, Cell, Method, cells
 from reproduction.softplus import SoftplusProtocol
-from softpolytope.cli._errors import CommandError
+from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
-from softpolytope.datasets.benchmark import benchmark_path
+from softpolytope.datasets.benchmark import n_partitions
 
 QUICK = SoftplusProtocol(n_sweeps=100, n_draws=10)
 QUICK_SETS = ("banana", "titanic")
@@ -29,15 +30,20 @@ def run(options: argparse.Namespace) -> int:
     folder = options.out / ("quick" if options.quick else "cells")
     folder.mkdir(parents=True, exist_ok=True)
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
-    _run_missing(wanted, protocol, options, folder)
+    failures = _run_missing(wanted, protocol, options, folder)
     page = options.page or (folder if options.quick else options.out) / "reproduction.md"
-    write_page(_results(protocol, folder), protocol, page)
+    write_page(_all_kept(protocol, folder), protocol, page)
     print(page)
-    return 0
+    for path in failures:
+        print(f"a fit failed: {path} has the reason. The same command tries it again.", file=sys.stderr)
+    return NEGATIVE if failures else FINE
 
 
-def _run_missing(wanted: Sequence[Cell], protocol: SoftplusProtocol, options: argparse.Namespace, folder: Path) -> None:
-    missing = [cell for cell in wanted if kept_result(cell, protocol, folder) is None]
+def _run_missing(
+    wanted: Sequence[Cell], protocol: SoftplusProtocol, options: argparse.Namespace, folder: Path
+) -> list[Path]:
+    """Run what is not there; returns the files that tell of failures."""
+    missing = [cell for cell in wanted if kept(cell, protocol, folder) is None]
     # Small sets first, which have most of the paper's numbers; of each kind the longest first, so that no process ends
     # with an hour's work while the other has none.
     jobs = sorted(
@@ -58,19 +64,21 @@ def _run_missing(wanted: Sequence[Cell], protocol: SoftplusProtocol, options: ar
         for n_done, (job, seconds) in enumerate(run_jobs(jobs, options.jobs), start=1):
             left = time_left.after(job, seconds)
             rest = f"; about {duration(left)} left" if n_done < len(jobs) else ""
-            print(f"[{n_done}/{len(jobs)}] {job.name}: {seconds:.1f} s{rest}", flush=True)
+            end = "failed after " if failure_file(job.arguments[0], folder).is_file() else ""
+            print(f"[{n_done}/{len(jobs)}] {job.name}: {end}{seconds:.1f} s{rest}", flush=True)
     except KeyboardInterrupt:
         print("\nThe same command again goes on from here.")
         raise
     if jobs:
         print(f"{len(jobs)} cells in {duration(time.monotonic() - start)}.")
+    return [path for cell in missing if (path := failure_file(cell, folder)).is_file()]
 
 
-def _results(protocol: SoftplusProtocol, folder: Path) -> list[Result]:
+def _all_kept(protocol: SoftplusProtocol, folder: Path) -> list[Kept]:
     """All that is in the folder, of this run and of earlier ones."""
-    every = cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, 5)
-    found = (kept_result(cell, protocol, folder) for cell in every)
-    return [result for result in found if result is not None]
+    every = cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, N_LARGE_TRIALS)
+    found = (kept(cell, protocol, folder) for cell in every)
+    return [item for item in found if item is not None]
 
 
 def _chosen_sets(options: argparse.Namespace) -> tuple[str, ...]:
@@ -91,12 +99,14 @@ def _chosen_methods(keys: list[str] | None) -> tuple[Method, ...]:
 
 
 def _check_data(sets: Sequence[str], data_home: Path | None) -> None:
-    """Raise now, not after hours, if there is no file of a set."""
+    """Raise now, not after hours, if there is no file of a set, or it has too few partitions or is no such file."""
     for name in sets:
         try:
-            benchmark_path(name, data_home)
-        except FileNotFoundError as error:
+            n_known = n_partitions(name, data_home)
+        except (FileNotFoundError, ValueError) as error:
             raise CommandError(str(error)) from None
+        if name in SMALL and n_known < N_PARTITIONS:
+            raise CommandError(f"{name} has {n_known} partitions in its file; the tables need {N_PARTITIONS}.")
 
 
 def _check_packages() -> None:

@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from reproduction.paper import printed
-from reproduction.plan import DEPTHS, LARGE, SMALL
+from reproduction.plan import DEPTHS, LARGE, SMALL, STACK, SUM_STACK
 from reproduction.summary import Summary
+from softpolytope.cli._output import replaced
 
-STACK = dict(zip(DEPTHS, ("softplus", "stack2", "stack3", "stack5", "stack10"), strict=True))
-SUM_STACK = dict(zip(DEPTHS, ("sum", "ss2", "ss3", "ss5", "ss10"), strict=True))
 # Told apart without colour too: by marker, and by line.
 LINES = {"sum-stack": (SUM_STACK, "C0", "o"), "stack": (STACK, "C1", "s")}
 
@@ -37,10 +36,11 @@ def _drawn(summary: Summary, quantity: str, label: str, path: Path) -> Path:
         ax.set_xlabel("layers T")
     for ax in axes[:, 0]:
         ax.set_ylabel(label)
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.savefig(path, dpi=100)
+    # Of all panels: a set may have nothing found yet.
+    found = {label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=len(found))
+    with replaced(path) as temporary:
+        figure.savefig(temporary, dpi=100, format="png")
     return path
 
 

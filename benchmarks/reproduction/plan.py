@@ -41,6 +41,9 @@ METHODS = (
     Method("default", "library", "default"),
 )
 BY_KEY = {method.key: method for method in METHODS}
+# By depth.
+STACK = dict(zip(DEPTHS, ("softplus", "stack2", "stack3", "stack5", "stack10"), strict=True))
+SUM_STACK = dict(zip(DEPTHS, ("sum", "ss2", "ss3", "ss5", "ss10"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Cell:
 
 
 def cells(sets: Iterable[str], methods: Iterable[Method], n_partitions: int, n_large_trials: int) -> list[Cell]:
-    """Cells of some sets and methods, quick ones and small sets first."""
+    """Cells of some sets and methods."""
     chosen = list(methods)
     found = []
     for set_name in sets:

@@ -1,7 +1,9 @@
 """Processor time of a fit, through interruptions."""
 
+import os
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +19,7 @@ class Stopwatch:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._earlier = float(path.read_text(encoding="utf-8")) if path is not None and path.is_file() else 0.0
+        self._earlier = 0.0 if path is None else _number_in(path)
         self._is_over = threading.Event()
 
     @property
@@ -46,6 +48,16 @@ class Stopwatch:
             self._write(path)
 
     def _write(self, path: Path) -> None:
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(f"{self.seconds:.3f}", encoding="utf-8")
-        temporary.replace(path)
+        # A time is not worth a fit: on a full disk, or where another process has put the folder away, there is none.
+        with suppress(OSError):
+            temporary = path.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_text(f"{self.seconds:.3f}", encoding="utf-8")
+            temporary.replace(path)
+
+
+def _number_in(path: Path) -> float:
+    """Zero where there is none."""
+    try:
+        return float(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return 0.0

@@ -32,9 +32,6 @@ class Moments:
         deviation = float(given.std(ddof=1)) if len(given) > 1 else None
         return cls(float(given.mean()), deviation, len(given))
 
-    def __str__(self) -> str:
-        return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -51,13 +48,22 @@ class Comparison:
         return (self.found.mean - self.paper) / self.paper_deviation if self.paper_deviation else None
 
     @property
-    def tolerance(self) -> float | None:
-        """One standard deviation of the paper or two standard errors of the difference, whichever is larger."""
+    def standard_error(self) -> float | None:
+        """Of the difference, if the trials were independent; of one trial the spread is taken to be the paper's."""
         if self.paper_deviation is None:
             return None
         spread = self.found.deviation if self.found.deviation is not None else self.paper_deviation
-        error = math.sqrt(self.paper_deviation**2 / self.n_paper_trials + spread**2 / self.found.n_trials)
-        return max(self.paper_deviation, 2.0 * error)
+        return math.sqrt(self.paper_deviation**2 / self.n_paper_trials + spread**2 / self.found.n_trials)
+
+    @property
+    def tolerance(self) -> float:
+        """One standard deviation of the paper or two standard errors of the difference, whichever is larger.
+
+        A number printed without a spread is met by its digits.
+        """
+        if self.paper_deviation is None or self.standard_error is None:
+            return AS_PRINTED
+        return max(self.paper_deviation, 2.0 * self.standard_error)
 
     @property
     def share(self) -> float:
@@ -66,10 +72,23 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is within the tolerance; a number printed without a spread is met by its digits."""
-        if self.tolerance is None:
-            return abs(self.found.mean - self.paper) <= AS_PRINTED
+        """Whether the difference is within the tolerance."""
         return abs(self.found.mean - self.paper) <= self.tolerance
+
+    @property
+    def is_within_deviation(self) -> bool:
+        """Whether it is within one standard deviation of the paper."""
+        return abs(self.found.mean - self.paper) <= (self.paper_deviation or AS_PRINTED)
+
+    @property
+    def is_within_errors(self) -> bool:
+        """Whether it is within two standard errors."""
+        return abs(self.found.mean - self.paper) <= (2.0 * self.standard_error if self.standard_error else AS_PRINTED)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a number of experts is near enough to need no explanation."""
+        return abs(self.share) <= EXPERTS_TOLERANCE
 
 
 class Summary:

@@ -59,15 +59,20 @@ def test_limit_and_pruning_bound_the_number():
 
 
 def test_a_far_smaller_vector_is_pruned_alone(rng):
-    """Pruning takes the smallest vectors first and leaves the scores of the others."""
+    """Pruning takes the smallest vector, if the bound is just above its norm, and leaves the others as they are."""
     X, y = two_clouds(rng)
-    plain = AdaptiveHyperplaneClassifier(1e-2, 20, random_state=0).fit(X, y)
-    pruned = AdaptiveHyperplaneClassifier(1e-2, 20, prune_every=6300, threshold=1.0, random_state=0).fit(X, y)
-    assert n_experts(pruned) <= n_experts(plain)
+    penalty, n_steps = 1e-2, 21 * len(X)
+    plain = AdaptiveHyperplaneClassifier(penalty, 20, random_state=0).fit(X, y)
     norms = [np.linalg.norm(vectors, axis=1) for vectors in plain.hyperplanes_]
-    for own in range(2):
-        kept = np.linalg.norm(pruned.hyperplanes_[own], axis=1)
-        assert np.isin(np.round(kept, 9), np.round(norms[own], 9)).all()
+    own = int(len(norms[1]) > 1)
+    smallest = int(np.argmin(norms[own]))
+    assert len(norms[own]) > 1
+    assert norms[own][smallest] < norms[1 - own].min()
+    pruned = AdaptiveHyperplaneClassifier(
+        penalty, 20, prune_every=n_steps, threshold=1.001 * norms[own][smallest] * penalty * n_steps, random_state=0
+    ).fit(X, y)
+    np.testing.assert_array_equal(pruned.hyperplanes_[1 - own], plain.hyperplanes_[1 - own])
+    np.testing.assert_array_equal(pruned.hyperplanes_[own], np.delete(plain.hyperplanes_[own], smallest, axis=0))
 
 
 def test_seeds_and_sparse_rows():

@@ -24,6 +24,37 @@ def test_logistic_regression_is_the_plain_search():
     assert logistic_regression.n_experts(model) == 1
 
 
+def test_logistic_regression_minimises_its_loss():
+    """At its solution half the squared norm, bias included, and C times the losses have no slope."""
+    X, y = make_double_moon(200, random_state=0)
+    model, chosen = logistic_regression.tuned(X, y, 0, "moons")
+    weights = np.append(model.coef_[0], model.intercept_)
+    design, signs = np.column_stack([X, np.ones(len(X))]), 2.0 * y - 1.0
+    pulls = signs / (1.0 + np.exp(signs * (design @ weights)))
+    slope = weights - chosen["C"] * pulls @ design
+    assert np.abs(slope).max() < 1e-3 * chosen["C"] * (np.abs(pulls) @ np.abs(design)).max()
+
+
+def test_two_support_vectors_have_a_known_machine():
+    """Of two rows both support, with weights 1 / (1 - k), k the kernel between them; C = 32 is no bound for it."""
+    X, y = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([0, 1])
+    model, _ = support_vectors.tuned(X, y, 0, "ijcnn1")
+    places = np.array([[0.1, 0.2], [0.25, -1.0], [0.6, 0.3]])
+    kernels = [np.exp(-2.0 * np.sum((places - row) ** 2, axis=1)) for row in X]
+    known = (kernels[1] - kernels[0]) / (1.0 - np.exp(-2.0 * 0.25))
+    np.testing.assert_allclose(model.decision_function(places), known, atol=1e-3)
+    assert support_vectors.n_experts(model) == 2
+
+
+def test_relevance_vectors_of_two_clouds(rng):
+    """Far apart they need few vectors, and no row is wrong."""
+    centres = np.repeat([[-3.0, 0.0], [3.0, 0.0]], 40, axis=0)
+    X, y = centres + rng.normal(scale=0.5, size=centres.shape), np.repeat([0, 1], 40)
+    model = RelevanceVectorClassifier(4.0).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert 1 <= relevance_vectors.n_experts(model) <= 4
+
+
 @pytest.mark.slow
 def test_support_vectors_are_the_plain_search():
     """C and gamma are what a grid search over 121 points chooses."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from softpolytope.cli._jobs import Job, run_jobs
+from softpolytope.cli._jobs import Job, TimeLeft, run_jobs
 
 SCRIPT = """
 import sys
@@ -69,3 +69,14 @@ def test_processes_end_with_the_command(ended_by, tmp_path):
     while any(map(is_alive, workers)):
         assert time.monotonic() < deadline, "a worker outlived its command"
         time.sleep(0.1)
+
+
+def test_time_left_of_jobs_that_cannot_be_shared():
+    """Two processes share jobs; one that is left alone takes its time on one of them."""
+    jobs = [Job(name, seconds, print, ()) for name, seconds in (("a", 10.0), ("b", 10.0), ("c", 10.0), ("d", 60.0))]
+    left = TimeLeft(jobs, 2)
+    assert left.after(jobs[0], 20.0) == pytest.approx(2.0 * 60.0)
+    left = TimeLeft(jobs[:3], 2)
+    assert left.after(jobs[0], 20.0) == pytest.approx(2.0 * 10.0)
+    assert left.after(jobs[1], 20.0) == pytest.approx(2.0 * 10.0)
+    assert left.after(jobs[2], 20.0) == 0.0

@@ -1,15 +1,20 @@
 """`softpolytope tables`, on small files made here."""
 
 import json
+import signal
+import time
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from baselines import logistic_regression
 from reproduction import command
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
+from softpolytope.optimise import modes
+from softpolytope.parallel.tasks import Reporting
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +38,12 @@ def arguments(data_home, out, *more):
     return ["tables", "--data-home", str(data_home), "--out", str(out), "--quick", "--sets", "titanic", *more]
 
 
+def interrupt():
+    """Press Ctrl-C, and leave the main thread time to hear of it."""
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(0.3)
+
+
 def contents(folder):
     """All files below a folder."""
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -45,7 +56,8 @@ def test_cells_are_kept_and_a_second_run_changes_nothing(data_home, tmp_path, ca
     first = contents(tmp_path)
     document = json.loads((tmp_path / "quick" / "titanic" / "ss2-0.json").read_text())
     assert document["configuration"]["n_sweeps"] == command.QUICK.n_sweeps
-    assert {"result", "seed", "versions", "finished"} <= set(document)
+    assert {"result", "seed", "versions", "data", "machine", "finished"} <= set(document)
+    assert "precision_rate=1e-06" in document["details"]["settings"]
     assert 0.0 <= document["result"]["error"] < 40.0
     assert "3 cells, 0 of them there" in capsys.readouterr().out
     assert main(run) == 0
@@ -64,6 +76,64 @@ def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
     second = json.loads(path.read_text())["result"]
     for name in ("error", "mean_error", "n_experts", "chosen"):
         assert first[name] == second[name]
+
+
+@pytest.mark.parametrize("method", ["amm", "cpm", "rvm", "default"])
+def test_other_methods_are_the_same_again_too(method, data_home, tmp_path):
+    """Their seeds decide everything, whichever of two processes runs them."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert main(arguments(data_home, first, "--methods", method, "--jobs", "1")) == 0
+    assert main(arguments(data_home, second, "--methods", method, "lr", "--jobs", "2")) == 0
+    one, other = (
+        json.loads((folder / "quick" / "titanic" / f"{method}-0.json").read_text())["result"]
+        for folder in (first, second)
+    )
+    for name in ("error", "n_experts", "chosen"):
+        assert one[name] == other[name]
+
+
+def test_a_failed_fit_stops_no_other(data_home, tmp_path, capsys, monkeypatch):
+    """Its traceback is kept and the exit code tells; the next run tries it again."""
+    run = arguments(data_home, tmp_path, "--methods", "lr", "svm", "--jobs", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(logistic_regression, "tuned", lambda *_: 1 / 0)
+        assert main(run) == 1
+    told = capsys.readouterr()
+    assert "titanic/lr-0: failed after" in told.out
+    assert "lr-0.failed.txt has the reason" in told.err
+    failure = tmp_path / "quick" / "titanic" / "lr-0.failed.txt"
+    assert "ZeroDivisionError" in failure.read_text()
+    assert (tmp_path / "quick" / "titanic" / "svm-0.json").is_file()
+    assert main(run) == 0
+    assert not failure.exists()
+    assert "2 cells, 1 of them there" in capsys.readouterr().out
+
+
+def test_a_damaged_file_is_made_again(data_home, tmp_path, capsys):
+    """It is named, and stops nothing."""
+    run = arguments(data_home, tmp_path, "--methods", "lr", "--jobs", "1")
+    assert main(run) == 0
+    path = tmp_path / "quick" / "titanic" / "lr-0.json"
+    whole = json.loads(path.read_text())["result"]
+    path.write_text("{")
+    assert main(run) == 0
+    assert f"{path} is damaged" in capsys.readouterr().err
+    assert json.loads(path.read_text())["result"]["error"] == whole["error"]
+
+
+@pytest.mark.filterwarnings("ignore:fitting was stopped early")
+def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
+    """The classifier itself swallows Ctrl-C, and would predict by what it has."""
+    climb = modes.climb
+
+    def stopped(*given):
+        interrupt()
+        return climb(*given)
+
+    run = arguments(data_home, tmp_path, "--methods", "default", "--jobs", "1")
+    monkeypatch.setattr(modes, "climb", stopped)
+    assert main(run) == 130
+    assert not (tmp_path / "quick" / "titanic" / "default-0.json").exists()
 
 
 def test_a_cell_of_another_protocol_does_not_count(data_home, tmp_path, monkeypatch):
@@ -104,13 +174,25 @@ def test_softplus_regression_learns_the_circle(is_sparse):
     assert model.n_experts >= 4
 
 
-def test_a_checkpoint_resumes_to_the_same_model(tmp_path):
-    """A fit that was stopped and one that was not end in the same place."""
+def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
+    """A fit that was stopped midway and one that was not end in the same place; a foreign checkpoint is left."""
     X, y = make_circle(100, random_state=0)
     protocol = SoftplusProtocol(n_sweeps=60, n_draws=10)
     whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
-    kept = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
-    again = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
-    for model in (kept, again):
-        for draw, other in zip(model.best, whole.best, strict=True):
-            assert np.array_equal(draw.coefficients, other.coefficients)
+    tell, told = Reporting.tell, []
+
+    def stop(self, progress):
+        told.append(progress)
+        if len(told) == 40:
+            interrupt()
+        return tell(self, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reporting, "tell", stop)
+        with pytest.raises(KeyboardInterrupt):
+            SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
+    with np.load(next((tmp_path / "kept").rglob("*.npz"))) as saved:
+        assert 0 < len(saved["trace.log_likelihood"]) < 60
+    resumed = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
+    for draw, other in zip(resumed.best, whole.best, strict=True):
+        assert np.array_equal(draw.coefficients, other.coefficients)

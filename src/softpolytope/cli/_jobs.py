@@ -74,16 +74,18 @@ class TimeLeft:
     """How long the rest will take, judged by how long the jobs done so far took."""
 
     def __init__(self, jobs: list[Job], n_processes: int) -> None:
-        self._left = sum(job.seconds for job in jobs)
+        self._left = {job.name: job.seconds for job in jobs}
         self._expected = self._taken = 0.0
         self._n_processes = n_processes
 
     def after(self, job: Job, seconds: float) -> float:
         """Seconds left now that a job is done."""
-        self._left -= job.seconds
+        del self._left[job.name]
         self._expected += job.seconds
         self._taken += seconds
-        return self._left * self._taken / self._expected / self._n_processes
+        left = self._left.values()
+        # Processes share jobs, but no job is shared.
+        return max(sum(left) / self._n_processes, max(left, default=0.0)) * self._taken / self._expected
 
 
 def duration(seconds: float) -> str:
