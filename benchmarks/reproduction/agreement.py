@@ -56,8 +56,9 @@ def differences(summary: Summary) -> str:
         for cells in _groups().values():
             for name, key in cells:
                 comparison = summary.comparison(name, key, quantity)
-                is_fine = comparison is None or (comparison.agrees if quantity == "error" else comparison.is_near)
-                if comparison is not None and not is_fine:
+                if comparison is None:
+                    continue
+                if not (comparison.agrees if quantity == "error" else comparison.is_near):
                     found.append(Difference(name, key, quantity, comparison))
     lines = explained(found) or ["Nothing of what was computed."]
     return "\n".join(["## What does not agree, and why", "", *lines]) + "\n"

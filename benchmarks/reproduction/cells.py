@@ -21,7 +21,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import softpolytope
-from reproduction.fits import Fit, configuration, details, fitted
+from reproduction.fits import configuration, details, fitted
 from reproduction.plan import LARGE, Cell
 from reproduction.softplus import SoftplusProtocol
 from reproduction.stopwatch import Stopwatch
@@ -31,7 +31,7 @@ from softpolytope.parallel.checkpoint import CheckpointError
 
 # Seconds for which a prediction is repeated, and the fastest time taken: what the machine does besides only adds.
 PREDICTION_SECONDS = 0.2
-EARLIER_BUILD = "before builds were noted"
+EARLIER_BUILD = "builds from before that was noted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,17 @@ class Kept:
     build: str
 
 
-def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path) -> Kept | None:
-    """The result of an earlier run, if there is one and it was made under the same protocol."""
+def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None = None) -> Kept | None:
+    """The result of an earlier run, if there is one and it was made under the same protocol (and with that data)."""
     path = cell.path(folder)
     if not path.is_file():
         return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["configuration"] != configuration(cell, protocol):
+            return None
+        # Files of earlier builds do not tell.
+        if data is not None and document.get("data", data) != data:
             return None
         return Kept(Result(**document["result"]), document["versions"].get("softpolytope files", EARLIER_BUILD))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -78,20 +81,20 @@ def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None,
     try:
         with threadpool_limits(1):
             result = _measured(cell, protocol, data_home, folder)
+        document = {
+            "result": asdict(result),
+            "configuration": configuration(cell, protocol),
+            "details": details(cell, protocol),
+            "seed": cell.trial,
+            "data": data_hash(cell.set_name, data_home),
+            "versions": _versions(),
+            "machine": platform.platform() + ", " + _processor(),
+            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        }
+        _write(cell.path(folder), json.dumps(document, indent=1, default=float) + "\n")
     except Exception:  # other cells can go on
         _write(failure, traceback.format_exc())
         return
-    document = {
-        "result": asdict(result),
-        "configuration": configuration(cell, protocol),
-        "details": details(cell, protocol),
-        "seed": cell.trial,
-        "data": _sha256(benchmark_path(cell.set_name, data_home)),
-        "versions": _versions(),
-        "machine": platform.platform() + ", " + _processor(),
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    _write(cell.path(folder), json.dumps(document, indent=1, default=float) + "\n")
     failure.unlink(missing_ok=True)
     shutil.rmtree(_checkpoint(cell, folder), ignore_errors=True)
 
@@ -125,7 +128,16 @@ def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, fo
     has_checkpoint = cell.method.kind == "softplus" and cell.set_name in LARGE
     checkpoint = _checkpoint(cell, folder) if has_checkpoint else None
     with Stopwatch(checkpoint / "seconds.txt" if checkpoint else None) as watch:
-        fit = _fitted_or_anew(cell, protocol, (split.X_train, split.y_train), checkpoint)
+        rows = split.X_train, split.y_train
+        try:
+            fit = fitted(cell, protocol, rows, checkpoint)
+        except CheckpointError as error:
+            # A file that cannot be read now may be read another time.
+            if checkpoint is None or isinstance(error.__cause__, OSError):
+                raise
+            _put_away(checkpoint, error)
+            watch.restart()
+            fit = fitted(cell, protocol, rows, checkpoint)
         fit_seconds = watch.seconds
     mean_error = None
     if cell.method.kind == "softplus":
@@ -137,16 +149,11 @@ def _measured(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, fo
     )
 
 
-def _fitted_or_anew(cell: Cell, protocol: SoftplusProtocol, rows: tuple[Any, Any], checkpoint: Path | None) -> Fit:
-    """Go on from a checkpoint; from the beginning where it is of other settings or damaged."""
-    try:
-        return fitted(cell, protocol, rows, checkpoint)
-    except CheckpointError:
-        if checkpoint is None:
-            raise
-        for chain in checkpoint.glob("*.npz"):
-            chain.unlink()
-        return fitted(cell, protocol, rows, checkpoint)
+def _put_away(checkpoint: Path, error: CheckpointError) -> None:
+    """Leave chains that are of other settings or damaged; the fit begins anew."""
+    print(f"{error} The fit begins anew; what was there is kept as *.unusable.", file=sys.stderr)
+    for chain in checkpoint.glob("*.npz"):
+        chain.replace(chain.with_suffix(".unusable"))
 
 
 def _percent(is_wrong: Any) -> float:
@@ -182,8 +189,9 @@ def _fingerprint() -> str:
 
 
 @cache
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+def data_hash(set_name: str, data_home: Path | None) -> str:
+    """Of the file of a set."""
+    with benchmark_path(set_name, data_home).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

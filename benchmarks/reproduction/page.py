@@ -53,7 +53,7 @@ without.
 
 TIMES = """
 Medians over trials. The {n_fits:,} fits of the six sets took {hours:.1f} hours of one core together. What a killed fit
-had done since its last checkpoint counts twice, and the first AMM and CPM of a process compile their code.
+had done since its last checkpoint counts twice, and the first AMM and CPM after an installation compile their code.
 """
 
 BUILDS = """Fits by build of the package (a hash of its files; the file of a fit has the versions of all packages):

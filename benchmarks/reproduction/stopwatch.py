@@ -27,6 +27,10 @@ class Stopwatch:
         """Of all processes together."""
         return self._earlier + time.process_time() - self._start
 
+    def restart(self) -> None:
+        """Count from now on."""
+        self._earlier, self._start = 0.0, time.process_time()
+
     def __enter__(self) -> Self:
         self._start = time.process_time()
         if self._path is not None:

@@ -129,24 +129,38 @@ def test_columns_whose_squares_are_no_numbers(scan, size, rng):
     assert np.isfinite(trace.log_likelihood).all()
 
 
-def latent_rates(shape, log_scale, n_rows):
+def latent_rates(bits, shape, n_rows, log_scale, log_activation=-1e4, log_least=-np.inf):
     """Rates of the top level with a shape and a scale, drawn by the kernel."""
     ones, rates = np.ones((n_rows, 1)), np.empty((n_rows, 1))
     _rates.draw_rates(
-        np.random.Philox(0), 0.0 * ones, np.empty((0, 0)), ones[:, 0], np.array([shape]), log_scale * ones,
-        -1e4 * ones, 0.0 * ones, -np.inf, np.zeros(1, dtype=np.intc), rates, is_log=False,
+        bits, 0.0 * ones, np.empty((0, 0)), ones[:, 0], np.array([shape]), log_scale * ones,
+        log_activation * ones, 0.0 * ones, log_least, np.zeros(1, dtype=np.intc), rates, is_log=False,
     )  # fmt: skip
     return rates[:, 0]
 
 
-def test_rates_of_small_shapes_and_large_scales():
+def test_rates_that_are_divided_are_none_sooner(rng):
+    """With a least activation, what its division leaves of a large scale decides: no gamma variate is drawn in vain."""
+    shape, seed = 1e-3, int(rng.integers(2**63))
+    bits, plain = np.random.Philox(seed), np.random.Generator(np.random.Philox(seed))
+    rates = latent_rates(bits, shape, 2000, 900.0, -880.0, np.log(1e-6))
+    for rate in rates:
+        log_power = -plain.standard_exponential() / shape
+        assert (rate == 0.0) == (log_power < -800.0)
+        if rate:
+            plain.standard_gamma(1.0 + shape)
+    assert 0.2 < np.mean(rates == 0.0) < 0.7
+    assert bits.random_raw() == plain.bit_generator.random_raw()
+
+
+def test_rates_of_small_shapes_and_large_scales(rng):
     """A factor that underflows alone may not do so times its scale; level 1e-4, and cut off alone it is rejected.
 
     The chance of a gamma variate of so small a shape a to be below g is g^a / Gamma(1 + a), but for g near one.
     Rates below 1e-170 may be zero.
     """
     shape, log_scale, n_rows = 1e-3, 900.0, 20_000
-    rates = latent_rates(shape, log_scale, n_rows)
+    rates = latent_rates(np.random.Philox(int(rng.integers(2**63))), shape, n_rows, log_scale)
 
     def is_the_law(rates):
         share_below = np.exp(shape * (np.log(1e-170) - log_scale)) / special.gamma(1.0 + shape)

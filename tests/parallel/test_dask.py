@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -239,8 +240,9 @@ model("collapsed", n_sweeps=10**6).fit(X, y, client=client)
 """
 
 
-def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expected):
+def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expected, monkeypatch):
     """It could not say good-bye; the fit of another client that runs meanwhile keeps what it has."""
+    monkeypatch.setattr(dask_place, "ORPHANS_AFTER", 0.0)
     command = [sys.executable, "-c", ENDLESS_FIT, cluster.scheduler_address]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     killed, alive = (subprocess.Popen(command, env=environment) for _ in range(2))  # noqa: S603
@@ -264,7 +266,34 @@ def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expec
         for process in (killed, alive):
             process.kill()
             process.wait()
-        client.run(dask_worker.leave_orphans, {client.id})
+        client.run(dask_worker.leave_orphans, {client.id}, 0.0)
+
+
+def test_orphans_are_told_by_the_name_of_their_client(monkeypatch):
+    """Which may have slashes; those used a moment ago stay."""
+    monkeypatch.setattr(dask_worker, "_KEEPERS", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"]))
+    monkeypatch.setattr(dask_worker, "_USED", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"], time.monotonic()))
+    dask_worker.leave_orphans({"Client-a/b-1"}, 60.0)
+    assert len(dask_worker._KEEPERS) == 2
+    dask_worker.leave_orphans({"Client-a/b-1"}, 0.0)
+    assert list(dask_worker._KEEPERS) == list(dask_worker._USED) == ["Client-a/b-1/x"]
+
+
+def test_scheduler_needs_no_package(monkeypatch):
+    """What is run on it is sent whole, not as a name to be imported."""
+    sent = []
+    monkeypatch.setattr(dask_cluster, "check_client", lambda _: None)
+    client = SimpleNamespace(id="me", run_on_scheduler=None)
+    client.sync = lambda _, function, **__: sent.append(distributed.protocol.pickle.dumps(function)) or []
+    asking = dask_cluster.Cluster(client)
+    asking._frozen = {"tcp://one"}
+    assert asking.clients() == {"me"}
+    asking._remove_frozen()
+    asking.close()
+    assert len(sent) == 2
+    for whole in sent:
+        code = "import sys, pickle; sys.modules['softpolytope'] = None; pickle.loads(sys.stdin.buffer.read())"
+        subprocess.run([sys.executable, "-c", code], input=whole, check=True)  # noqa: S603
 
 
 def test_frozen_worker_is_given_up(client, expected, monkeypatch):

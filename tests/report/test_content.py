@@ -1,6 +1,7 @@
 """Numbers of a report against plain ways to get them."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from softpolytope import SumSoftplusClassifier
 from softpolytope.report import payload, words
 from softpolytope.report.content import Given, content_of, weight_bands
 from softpolytope.report.payload import encoded_column, kept_draws, largest_difference, payload_of
-from softpolytope.report.scores import calibration_of, majority_score
+from softpolytope.report.scores import Calibration, calibration_of, majority_score
 from softpolytope.report.sections import scores_section
 
 NOTHING = Given()
@@ -280,3 +281,27 @@ def test_pipelines_are_refused():
     """Their last step is what a report is about."""
     with pytest.raises(ValueError, match="last step"):
         content_of(object(), [[0.0]], [0], NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("n_missed", "told"),
+    [
+        (0, "come true: in 10 of 10 bins the share seen agrees with the probability given."),
+        (
+            1,
+            "come true: in 9 of 10 bins the share seen agrees with the probability given; that 1 does not may be chance.",
+        ),
+        (
+            2,
+            "come true: in 8 of 10 bins the share seen agrees with the probability given; that 2 do not may be chance.",
+        ),
+        (8, "do not come true everywhere: in 2 of 10 bins the share seen agrees with the probability given."),
+    ],
+)
+def test_bins_that_miss_by_chance_are_told(n_missed, told):
+    """Some do of a perfect model."""
+    predicted = np.linspace(0.05, 0.95, 10)
+    bands = np.column_stack([predicted - 0.01, predicted + 0.01])
+    bands[:n_missed] += 0.02
+    calibration = Calibration(predicted - 0.05, np.full(10, 50), predicted, predicted, bands)
+    assert words._calibrated(SimpleNamespace(calibration=calibration)).text == f"Its probabilities {told}"

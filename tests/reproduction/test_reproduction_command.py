@@ -1,6 +1,7 @@
 """`softpolytope tables`, on small files made here."""
 
 import json
+import shutil
 import signal
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from baselines import logistic_regression
-from reproduction import command
+from reproduction import cells, command
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
@@ -38,10 +39,12 @@ def arguments(data_home, out, *more):
     return ["tables", "--data-home", str(data_home), "--out", str(out), "--quick", "--sets", "titanic", *more]
 
 
-def interrupt():
-    """Press Ctrl-C, and leave the main thread time to hear of it."""
-    signal.raise_signal(signal.SIGINT)
-    time.sleep(0.3)
+def wait_until(is_true):
+    """As long as a busy machine may take."""
+    deadline = time.monotonic() + 60.0
+    while not is_true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert is_true()
 
 
 def contents(folder):
@@ -78,6 +81,7 @@ def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
         assert first[name] == second[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["amm", "cpm", "rvm", "default"])
 def test_other_methods_are_the_same_again_too(method, data_home, tmp_path):
     """Their seeds decide everything, whichever of two processes runs them."""
@@ -126,9 +130,10 @@ def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
     """The classifier itself swallows Ctrl-C, and would predict by what it has."""
     climb = modes.climb
 
-    def stopped(*given):
-        interrupt()
-        return climb(*given)
+    def stopped(target, position, effort, units, is_stopped):
+        signal.raise_signal(signal.SIGINT)
+        wait_until(is_stopped)
+        return climb(target, position, effort, units, is_stopped)
 
     run = arguments(data_home, tmp_path, "--methods", "default", "--jobs", "1")
     monkeypatch.setattr(modes, "climb", stopped)
@@ -175,7 +180,7 @@ def test_softplus_regression_learns_the_circle(is_sparse):
 
 
 def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
-    """A fit that was stopped midway and one that was not end in the same place; a foreign checkpoint is left."""
+    """A fit that was stopped midway and one that was not end in the same place."""
     X, y = make_circle(100, random_state=0)
     protocol = SoftplusProtocol(n_sweeps=60, n_draws=10)
     whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
@@ -184,7 +189,8 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
     def stop(self, progress):
         told.append(progress)
         if len(told) == 40:
-            interrupt()
+            signal.raise_signal(signal.SIGINT)
+            wait_until(self.is_stopped)
         return tell(self, progress)
 
     with monkeypatch.context() as patch:
@@ -196,3 +202,41 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
     resumed = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
     for draw, other in zip(resumed.best, whole.best, strict=True):
         assert np.array_equal(draw.coefficients, other.coefficients)
+
+
+@pytest.mark.parametrize("content", ["foreign", "damaged"])
+def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_path, monkeypatch, capsys):
+    """It is told, nothing is deleted, and the fit begins anew."""
+    monkeypatch.setattr(cells, "LARGE", ("titanic",))
+    run = arguments(data_home, tmp_path, "--methods", "softplus", "--jobs", "1")
+    assert main(run) == 0
+    path = tmp_path / "quick" / "titanic" / "softplus-0.json"
+    first = json.loads(path.read_text())["result"]
+    path.unlink()
+    folder = tmp_path / "quick" / "checkpoints" / "titanic" / "softplus-0"
+    X, y = make_circle(50, random_state=0)
+    SoftplusRegression(1, 1, 0, command.QUICK).fit(X, y, folder)
+    files = sorted(folder.glob("*.npz"))
+    assert len(files) == 2
+    if content == "damaged":
+        for file in files:
+            file.write_bytes(file.read_bytes()[:1000])
+    unused = shutil.rmtree
+    monkeypatch.setattr(cells.shutil, "rmtree", lambda *_, **__: None)
+    assert main(run) == 0
+    assert "The fit begins anew" in capsys.readouterr().err
+    assert len(list(folder.glob("*.unusable"))) == 2
+    again = json.loads(path.read_text())["result"]
+    assert (again["error"], again["chosen"]) == (first["error"], first["chosen"])
+    unused(folder)
+
+
+def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
+    """Though the files have the same names."""
+    other = tmp_path / "other"
+    other.mkdir()
+    with np.load(data_home / "titanic.npz") as file:
+        np.savez(other / "titanic.npz", **{**file, "y": 1 - file["y"]})
+    for folder, n_there in ((data_home, 0), (data_home, 1), (other, 0)):
+        assert main(arguments(folder, tmp_path / "out", "--methods", "lr", "--jobs", "1")) == 0
+        assert f"1 cells, {n_there} of them there" in capsys.readouterr().out

@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
         "--sampler",
         choices=("paper", "library"),
         default="paper",
-        help="the paper's prior and scan, or this library's own (paper)",
+        help="the paper's scan with the prior of its author's later code, or this library's own (paper)",
     )
     # For tests: fewer sweeps and draws make poor figures.
     parser.add_argument("--sweeps", type=int, default=2000, help=argparse.SUPPRESS)

@@ -20,7 +20,7 @@ def add_parser(commands: Any) -> None:
         help="compute every table of the paper, baselines included",
         description="Fit every method of the paper's tables under its protocol, and write a page with each printed "
         "number beside the one found. Every finished fit is a file in the folder: the same command again goes on where "
-        "it was stopped, and changes nothing that is there.",
+        "it was stopped, tries again what failed, and changes nothing that is there.",
         epilog='needs more packages: pip install "softpolytope[benchmarks]"\n\nexamples:\n'
         "  softpolytope tables --data-home data --quick\n"
         "  softpolytope tables --data-home data --sets banana image --methods svm ss5",

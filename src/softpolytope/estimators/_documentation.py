@@ -12,8 +12,8 @@ inference : {"auto", "gibbs", "map"}
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
     start : {"map", "random"}
-        "gibbs": where chains begin, each at a mode that a climb has found, or each at a random place (always so with
-        `fit_weight=False`).
+        "gibbs": where chains begin, each at a mode that a climb has found, or each at a random place. With
+        `fit_weight=False` all begin at zero.
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}
@@ -31,8 +31,8 @@ inference : {"auto", "gibbs", "map"}
         evenly spaced over the rest (by default up to 50).
     prior : Prior, optional
         Hyperparameters. If not given, `Prior()` for "gibbs"; for "map"
-        `Prior(precision_shape=0.5, precision_rate="learned")`, whose rate is chosen among six by the likelihood of
-        held-out rows.
+        `Prior(precision_shape=0.5, precision_rate="learned")`. There a learned rate is chosen among six by the
+        likelihood of held-out rows.
     standardize : bool
         Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
         the units of X in any case.

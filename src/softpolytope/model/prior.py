@@ -28,7 +28,8 @@ class Prior:
         Of the precision of each coefficient (a_t).
     precision_rate : float or "learned"
         A number is b_t. "learned" gives each expert and layer of a chain a rate of its own, with a Gamma(1, 1) law;
-        climbs to modes choose one rate for all among six, by held-out rows.
+        climbs to modes choose one for all experts and layers among six, by held-out rows (with fewer than 150 rows each
+        restart its own).
 
     Examples
     --------

@@ -115,9 +115,13 @@ class Cluster:
     def clients(self) -> set[str] | None:
         """Names of all clients that are connected; None if the scheduler does not say."""
         try:
-            found = self.client.sync(self.client.run_on_scheduler, _clients, callback_timeout=SCHEDULER_PATIENCE)
-        except Exception as error:  # what is asked for next says what is wrong
-            self._note(error)
+            # A function without a name is sent whole: the scheduler need not have the package, nor wait for its import.
+            found = self.client.sync(
+                self.client.run_on_scheduler,
+                lambda dask_scheduler: list(dask_scheduler.clients),
+                callback_timeout=SCHEDULER_PATIENCE,
+            )
+        except Exception:  # what is asked for next says what is wrong
             return None
         return set(found) | {self.client.id}
 
@@ -246,10 +250,17 @@ class Cluster:
 
     def _remove_frozen(self) -> None:
         """Let the scheduler give the tasks of frozen workers to others, as it would after its own, longer, limit."""
+        frozen = sorted(self._frozen)
+
+        # Sent whole, as above.
+        async def remove(dask_scheduler: Any) -> None:
+            for address in frozen:
+                await dask_scheduler.remove_worker(
+                    address=address, stimulus_id="softpolytope-frozen-worker", close=False
+                )
+
         try:
-            self.client.sync(
-                self.client.run_on_scheduler, _removed, sorted(self._frozen), callback_timeout=SCHEDULER_PATIENCE
-            )
+            self.client.sync(self.client.run_on_scheduler, remove, callback_timeout=SCHEDULER_PATIENCE)
         except Exception as error:  # the look at the workers that follows says what is wrong
             self._note(error)
 
@@ -287,12 +298,3 @@ class Cluster:
 
     def _note(self, error: BaseException) -> None:
         self.errors = [f"{type(error).__name__}: {error}"[:300]]
-
-
-async def _removed(addresses: list[str], dask_scheduler: Any = None) -> None:
-    for address in addresses:
-        await dask_scheduler.remove_worker(address=address, stimulus_id="softpolytope-frozen-worker", close=False)
-
-
-def _clients(dask_scheduler: Any = None) -> list[str]:
-    return list(dask_scheduler.clients)

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -27,6 +27,8 @@ from softpolytope.parallel.sources import Source
 BETWEEN_REBALANCES = 3.0
 # Seconds that workers may take to forget everything at the end.
 CLOSING_PATIENCE = 5.0
+# Seconds for which rows of a client that is not connected must have been of no use before they are forgotten.
+ORPHANS_AFTER = 60.0
 # Chains or climbs that wait for workers at once.
 MOST_TASKS = 16
 
@@ -50,8 +52,9 @@ class DaskPlace:
         self._slots: dict[int, Slot] = {}
         self._addresses: set[str] = set()  # of all workers that have had partitions
         self._looked = time.monotonic()
-        self._deal(_slots_of(self.cluster.introduced()))
-        self._leave_orphans()
+        usable = self.cluster.introduced()
+        self._deal(_slots_of(usable))
+        self._leave_orphans(usable)
 
     def home(self, recipe: Recipe) -> DaskHome:
         """A home for the blocks that a recipe makes."""
@@ -78,11 +81,12 @@ class DaskPlace:
             slots = [Slot(address, 0) for address in sorted(self._addresses & self.cluster.known())]
         return self._told(slots, dask_worker.leave, self.name, home)
 
-    def _leave_orphans(self) -> None:
+    def _leave_orphans(self, usable: Iterable[str]) -> None:
         """Let workers forget what clients that were killed have left with them."""
         clients = self.cluster.clients()
         if clients is not None:
-            self._told([Slot(address, 0) for address in sorted(self._addresses)], dask_worker.leave_orphans, clients)
+            slots = [Slot(address, 0) for address in sorted(usable)]
+            self._told(slots, dask_worker.leave_orphans, clients, ORPHANS_AFTER)
 
     def _told(self, slots: list[Slot], function: Callable[..., None], *arguments: Any) -> list[tuple[Slot, Any]]:
         """Tasks that are done even if no one waits for them."""

@@ -1,6 +1,7 @@
 """What runs on the workers of a Dask cluster: a keeper for each place, and the tasks that are sent to it."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ SHARE_OF_LIMIT = 0.55
 Wanted = tuple[int, int, int]  # a partition, the token of its building, and how often its blocks were changed since
 
 _KEEPERS: dict[str, Keeper] = {}
+_USED: dict[str, float] = {}  # when a place was last asked for anything
 _LOCK = threading.Lock()
 
 
@@ -36,7 +38,16 @@ def keeper_of(
             if max_memory is not None:
                 allowed = allowance(max_memory, largest_bytes, worker.state.nthreads)
             _KEEPERS[place] = Keeper(None if source is None else source.load, allowed, expected_bytes)
+        _USED[place] = time.monotonic()
         return _KEEPERS[place]
+
+
+def _known_keeper(place: str) -> Keeper | None:
+    """The keeper of a place, if there is one."""
+    with _LOCK:
+        if place in _KEEPERS:
+            _USED[place] = time.monotonic()
+        return _KEEPERS.get(place)
 
 
 def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, calls: list[Call]) -> Any:
@@ -45,7 +56,7 @@ def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, ca
     Returns sums over nodes of the tree (or results by partition) of the last call, and the partitions whose blocks are
     not here.
     """
-    keeper = _KEEPERS.get(place)
+    keeper = _known_keeper(place)
     found: dict[Any, Any] = {}
     missing: list[int] = []
     kind = calls[-1][0]
@@ -68,7 +79,7 @@ def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, ca
 
 def can_make(place: str, partitions: list[int], recipe: Recipe) -> list[int]:
     """Which of some partitions this worker has rows of."""
-    keeper = _KEEPERS.get(place)
+    keeper = _known_keeper(place)
     return [] if keeper is None else [part for part in partitions if keeper.can_make(part, recipe)]
 
 
@@ -107,7 +118,7 @@ def build(
 
 def copies(place: str, home: str, wanted: list[Wanted]) -> dict[int, Remnants]:
     """Remnants of the blocks of some partitions, as far as they are here."""
-    keeper = _KEEPERS.get(place)
+    keeper = _known_keeper(place)
     if keeper is None:
         return {}
     return {
@@ -132,10 +143,16 @@ def save(place: str, home: str, wanted: list[Wanted], folder: str) -> tuple[None
     return None, [partition for partition, _, _ in wanted if partition not in found]
 
 
-def leave_orphans(clients: set[str]) -> None:
-    """Forget the places of all clients but these; names of places begin with that of their client."""
+def leave_orphans(clients: set[str], after: float) -> None:
+    """Forget the places of all clients but these; names of places begin with that of their client.
+
+    Those that were in use within the last seconds stay: a client that is not connected may do so again.
+    """
     with _LOCK:
-        orphans = [place for place in _KEEPERS if place.split("/")[0] not in clients]
+        now = time.monotonic()
+        orphans = [
+            place for place, used in _USED.items() if place.rpartition("/")[0] not in clients and now - used > after
+        ]
     for place in orphans:
         leave(place, None)
 
@@ -148,5 +165,6 @@ def leave(place: str, home: str | None) -> None:
         return
     with _LOCK:
         keeper = _KEEPERS.pop(place, None)
+        _USED.pop(place, None)
     if keeper is not None:
         keeper.close()

@@ -124,8 +124,8 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
     if not hasattr(classifier, "polytopes"):
         raise ValueError(
             f"a report needs one of the four classifiers of softpolytope, fitted; got {type(classifier).__name__}. Of "
-            "a pipeline, give the last step, and rows as the steps before leave them; of a TableClassifier, its "
-            "classifier_, and rows by its encode."
+            "a pipeline, give the last step, and rows as the steps before leave them; of a TableClassifier, "
+            "named_classifier(), and rows by its encode."
         )
     rows = classifier._validated_rows(X)
     codes = checked_codes(classifier.classes_, y, rows.shape[0])

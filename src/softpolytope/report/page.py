@@ -52,7 +52,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     ----------
     classifier : classifier
         One of the four of this package, fitted, with any number of classes and features. Of a `TableClassifier` give
-        its `classifier_`, and rows by its `encode`.
+        its `named_classifier()`, and rows by its `encode`.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Test rows, as the classifier takes them; better none that it was fitted with.
     y : array-like of shape (n_samples,)
