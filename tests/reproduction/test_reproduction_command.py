@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from baselines import logistic_regression
-from reproduction import cells, command
+from reproduction import cells, command, page
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
@@ -32,6 +32,12 @@ def data_home(tmp_path_factory):
         test_index=np.tile(order[60:], (10, 1)),
     )
     return folder
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Pages without them, which take longer than small fits."""
+    monkeypatch.setattr(page, "draw_by_depth", lambda *_: [])
 
 
 def arguments(data_home, out, *more):
@@ -68,6 +74,7 @@ def test_cells_are_kept_and_a_second_run_changes_nothing(data_home, tmp_path, ca
     assert contents(tmp_path) == first
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
     """After an interruption only what is missing is run, with the same numbers."""
     run = arguments(data_home, tmp_path, "--methods", "sum", "--jobs", "1")
@@ -81,21 +88,21 @@ def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
         assert first[name] == second[name]
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["amm", "cpm", "rvm", "default"])
-def test_other_methods_are_the_same_again_too(method, data_home, tmp_path):
-    """Their seeds decide everything, whichever of two processes runs them."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    assert main(arguments(data_home, first, "--methods", method, "--jobs", "1")) == 0
-    assert main(arguments(data_home, second, "--methods", method, "lr", "--jobs", "2")) == 0
-    one, other = (
-        json.loads((folder / "quick" / "titanic" / f"{method}-0.json").read_text())["result"]
-        for folder in (first, second)
-    )
-    for name in ("error", "n_experts", "chosen"):
-        assert one[name] == other[name]
+def test_two_processes_find_the_same_as_one(data_home, tmp_path):
+    """The seeds of all methods decide everything."""
+    methods = ["amm", "rvm", "default", "stack2"]
+    results = []
+    for n_jobs in ("1", "2"):
+        assert main(arguments(data_home, tmp_path / n_jobs, "--methods", *methods, "--jobs", n_jobs)) == 0
+        files = [tmp_path / n_jobs / "quick" / "titanic" / f"{method}-0.json" for method in methods]
+        found = [json.loads(file.read_text())["result"] for file in files]
+        results.append([[item[name] for name in ("error", "mean_error", "n_experts", "chosen")] for item in found])
+    assert results[0] == results[1]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_failed_fit_stops_no_other(data_home, tmp_path, capsys, monkeypatch):
     """Its traceback is kept and the exit code tells; the next run tries it again."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "svm", "--jobs", "1")
@@ -113,6 +120,7 @@ def test_a_failed_fit_stops_no_other(data_home, tmp_path, capsys, monkeypatch):
     assert "2 cells, 1 of them there" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_damaged_file_is_made_again(data_home, tmp_path, capsys):
     """It is named, and stops nothing."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "--jobs", "1")
@@ -125,6 +133,7 @@ def test_a_damaged_file_is_made_again(data_home, tmp_path, capsys):
     assert json.loads(path.read_text())["result"]["error"] == whole["error"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.filterwarnings("ignore:fitting was stopped early")
 def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
     """The classifier itself swallows Ctrl-C, and would predict by what it has."""
@@ -141,6 +150,7 @@ def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
     assert not (tmp_path / "quick" / "titanic" / "default-0.json").exists()
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_cell_of_another_protocol_does_not_count(data_home, tmp_path, monkeypatch):
     """Results of shorter chains are not passed off as those of longer ones."""
     run = arguments(data_home, tmp_path, "--methods", "softplus", "--jobs", "1")
@@ -204,6 +214,7 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
         assert np.array_equal(draw.coefficients, other.coefficients)
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("content", ["foreign", "damaged"])
 def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_path, monkeypatch, capsys):
     """It is told, nothing is deleted, and the fit begins anew."""
@@ -231,6 +242,7 @@ def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_pa
     unused(folder)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
     """Though the files have the same names."""
     other = tmp_path / "other"
