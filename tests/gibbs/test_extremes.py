@@ -139,16 +139,20 @@ def latent_rates(bits, shape, n_rows, log_scale, log_activation=-1e4, log_least=
     return rates[:, 0]
 
 
-def test_rates_that_are_divided_are_none_sooner(rng):
-    """With a least activation, what its division leaves of a large scale decides: no gamma variate is drawn in vain."""
+def test_rates_above_small_activations_are_divided(rng):
+    """A rate is theta q / max(epsilon, q), whose size decides whether there is one: no variate is drawn in vain."""
     shape, seed = 1e-3, int(rng.integers(2**63))
     bits, plain = np.random.Philox(seed), np.random.Generator(np.random.Philox(seed))
     rates = latent_rates(bits, shape, 2000, 900.0, -880.0, np.log(1e-6))
     for rate in rates:
+        # The scale is 1 / q where the logit, 900 - 880, is large.
         log_power = -plain.standard_exponential() / shape
-        assert (rate == 0.0) == (log_power < -800.0)
-        if rate:
-            plain.standard_gamma(1.0 + shape)
+        log_rate = 900.0 + log_power - 880.0 - np.log(1e-6)
+        if log_power < -800.0:
+            assert rate == 0.0
+        else:
+            expected = plain.standard_gamma(1.0 + shape) * np.exp(log_rate)
+            assert rate == pytest.approx(min(expected, 1e100), rel=1e-9, abs=1e-300)
     assert 0.2 < np.mean(rates == 0.0) < 0.7
     assert bits.random_raw() == plain.bit_generator.random_raw()
 

@@ -3,6 +3,7 @@
 NumPy's own samplers compare sums of terms of the size of the count times its logarithm, whose rounding
 reaches the acceptance test of large counts: a million Poisson(1e15) draws have a variance 26 standard
 errors too large, binomials of 1e18 trials with p = 1e-15 are as wrong (both are controls in the tests).
+Its rejection of binomials is off in the tails for any count (docs/laws.md), so only its inversion is used.
 Above a safe size the draws here use transformed rejection with the log probabilities written
 as saddle-point deviances, which are small numbers computed to full relative precision.
 """
@@ -23,8 +24,9 @@ from numpy.random.c_distributions cimport (
 from softpolytope.distributions._bits cimport bits_of
 
 cdef enum:
-    # Below these sizes rounding in NumPy's acceptance tests is of no account; how exact its binomial is, docs/laws.md says.
+    # Below these sizes rounding in NumPy's samplers is of no account, and up to this mean its binomials are inversions.
     NUMPY_BINOMIAL_LIMIT = 1 << 26
+    NUMPY_INVERSION_LIMIT = 30
     NUMPY_POISSON_LIMIT = 1 << 20
 
 cdef double HALF_LOG_TWO_PI = 0.91893853320467274178
@@ -157,11 +159,11 @@ cdef int64_t draw_binomial(bitgen_t* bits, int64_t count, double probability) no
         return 0
     if probability >= 1.0:
         return count
-    if count <= NUMPY_BINOMIAL_LIMIT:
-        memset(&workspace, 0, sizeof(binomial_t))
-        return random_binomial(bits, probability, count, &workspace)
     if probability > 0.5:
         return count - draw_binomial(bits, count, 1.0 - probability)
+    if count <= NUMPY_BINOMIAL_LIMIT and count * probability <= NUMPY_INVERSION_LIMIT:
+        memset(&workspace, 0, sizeof(binomial_t))
+        return random_binomial(bits, probability, count, &workspace)
     if count * probability < 10.0:
         return draw_rare_binomial(bits, <double> count, probability)
     return draw_large_binomial(bits, <double> count, probability)

@@ -1,11 +1,10 @@
 """Activations of a block of rows, all experts at once, one layer per call; and what follows from the top one."""
 
-import numpy as np
-
 from libc.math cimport exp, expm1, log, log1p
 from libc.string cimport memset
 
 from softpolytope.model._vector_math cimport add_multiple, log_softplus_of, multiply
+from softpolytope.model._vector_math import exp_of
 
 cdef enum:
     BUFFER = 512
@@ -80,7 +79,7 @@ def log_likelihood(
     """Sum of log P(y) over the rows, from q and log q of the top level."""
     cdef Py_ssize_t row, expert, n_experts = log_weights.shape[0]
     cdef double total = 0.0, rate, largest, term
-    cdef double[::1] weights = np.exp(log_weights)
+    cdef double[::1] weights = exp_of(log_weights)
     with nogil:
         for row in range(activation.shape[0]):
             rate = 0.0

@@ -2,99 +2,81 @@
 
 A matrix is kept as its lower triangle, which halves what blocks add up and what would travel between machines.
 
-Narrow designs, dense or sparse, multiply the experts' weights (experts x rows) by the rows' own products x_a x_b (rows x
-pairs): one matrix product for all experts. Wide dense ones take one symmetric product per expert, wide sparse ones loop
-over pairs of entries.
+Dense rows, and narrow sparse ones, are gone through four at a time for each expert, those without weight left out; wide
+sparse ones loop over pairs of entries, all experts at once. Every sum runs over the rows in order, so that it does not
+depend on the machine.
 """
 
-from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
-from scipy.linalg.cython_blas cimport dgemm, dsyrk
+from libc.string cimport memcpy, memset
 
 from softpolytope.model._vector_math cimport add_multiple, add_transposed_product
 
+cdef extern from "_symmetric.h" nogil:
+    Py_ssize_t padded(Py_ssize_t n)
+    void add_squares(
+        Py_ssize_t n_rows, Py_ssize_t n, Py_ssize_t width, const double* rows, const double* weights, Py_ssize_t step,
+        double* S
+    )
+
 cdef enum:
     CHUNK = 64
-    WIDEST_PAIRED = 48
+    WIDEST_FILLED = 48  # sparse rows of more columns stay sparse
+    ROOM = 1 << 16  # doubles for the matrices of the experts that share a filled chunk of rows
 
 
-cdef void fill_pairs(
-    const double* values, const int* indices, const int* indptr, Py_ssize_t start, int n_rows, int n_columns,
-    double* pairs,
+cdef void fill_rows(
+    const double* values, const int* indices, const int* indptr, Py_ssize_t start, Py_ssize_t n_rows,
+    Py_ssize_t n_columns, Py_ssize_t width, double* rows,
 ) noexcept nogil:
-    """Products x_a x_b, b <= a, of a few rows, dense (no `indptr`) or in CSR form."""
-    cdef int n_pairs = n_columns * (n_columns + 1) // 2, pair, a, b
-    cdef Py_ssize_t row, first, second
-    cdef const double* x
-    if indptr == NULL:
-        for row in range(n_rows):
-            x = values + (start + row) * n_columns
-            pair = 0
-            for a in range(n_columns):
-                for b in range(a + 1):
-                    pairs[row * n_pairs + pair] = x[a] * x[b]
-                    pair += 1
-        return
-    memset(pairs, 0, n_rows * n_pairs * sizeof(double))
+    """A few rows, dense (no `indptr`) or in CSR form; those beyond the last column stay as they are."""
+    cdef Py_ssize_t row, entry
     for row in range(n_rows):
-        for first in range(indptr[start + row], indptr[start + row + 1]):
-            a = indices[first]
-            for second in range(indptr[start + row], first + 1):
-                pairs[row * n_pairs + a * (a + 1) // 2 + indices[second]] = values[first] * values[second]
+        if indptr == NULL:
+            memcpy(rows + row * width, values + (start + row) * n_columns, n_columns * sizeof(double))
+            continue
+        memset(rows + row * width, 0, n_columns * sizeof(double))
+        for entry in range(indptr[start + row], indptr[start + row + 1]):
+            rows[row * width + indices[entry]] = values[entry]
 
 
-cdef bint add_by_pairs(
-    const double* values, const int* indices, const int* indptr, int n_columns, const double[:, ::1] pg_weights,
-    double[:, ::1] out,
+cdef void add_triangle(
+    const double* matrix, Py_ssize_t n_columns, Py_ssize_t width, Py_ssize_t expert, double[:, ::1] out
 ) noexcept nogil:
-    """Dense rows, and the same rows in CSR form, give the same bits."""
-    cdef int n_experts = pg_weights.shape[1], n_pairs = out.shape[0], n_rows
-    cdef Py_ssize_t start
-    cdef double one = 1.0
-    cdef double* pairs = <double*> malloc(CHUNK * n_pairs * sizeof(double))
-    if pairs == NULL:
-        return False
-    for start from 0 <= start < pg_weights.shape[0] by CHUNK:
-        n_rows = min(<Py_ssize_t> CHUNK, pg_weights.shape[0] - start)
-        fill_pairs(values, indices, indptr, start, n_rows, n_columns, pairs)
-        # In column-major terms: out (experts x pairs) += weights (experts x rows) pairs' (rows x pairs).
-        dgemm(
-            b"N", b"T", &n_experts, &n_pairs, &n_rows, &one, <double*> &pg_weights[start, 0], &n_experts,
-            pairs, &n_pairs, &one, &out[0, 0], &n_experts,
-        )
-    free(pairs)
-    return True
+    """Add the upper triangle of an expert's matrix to its column of pairs."""
+    cdef Py_ssize_t a, b, pair = 0
+    for a in range(n_columns):
+        for b in range(a + 1):
+            out[pair, expert] += matrix[b * width + a]
+            pair += 1
 
 
-cdef bint add_by_expert(
-    const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, ::1] out
+cdef bint add_filled(
+    const double* values, const int* indices, const int* indptr, Py_ssize_t n_columns,
+    const double[:, ::1] pg_weights, double[:, ::1] out,
 ) noexcept nogil:
-    """One symmetric product per expert, of the rows that have a weight."""
-    cdef int n_columns = design.shape[1], n_rows, a, b
-    cdef Py_ssize_t start, row, expert, pair
-    cdef double one = 1.0, root
-    cdef double* rows = <double*> malloc((CHUNK + n_columns) * n_columns * sizeof(double))
-    cdef double* gram = rows + CHUNK * n_columns
+    """Dense rows, and the same rows in CSR form, give the same bits; False if there is no memory."""
+    cdef Py_ssize_t n_experts = pg_weights.shape[1], width = padded(n_columns), size = n_columns * width
+    cdef Py_ssize_t n_together = max(<Py_ssize_t> 1, min(n_experts, ROOM // size))
+    cdef Py_ssize_t first, n_taken, start, n_rows, expert
+    cdef double* rows = <double*> malloc((CHUNK * width + n_together * size) * sizeof(double))
+    cdef double* matrices = rows + CHUNK * width
     if rows == NULL:
         return False
-    for expert in range(pg_weights.shape[1]):
-        memset(gram, 0, n_columns * n_columns * sizeof(double))
-        for start from 0 <= start < design.shape[0] by CHUNK:
-            n_rows = 0
-            for row in range(start, min(start + <Py_ssize_t> CHUNK, design.shape[0])):
-                if pg_weights[row, expert] > 0.0:
-                    root = sqrt(pg_weights[row, expert])
-                    for a in range(n_columns):
-                        rows[n_rows * n_columns + a] = root * design[row, a]
-                    n_rows += 1
-            if n_rows:
-                dsyrk(b"U", b"N", &n_columns, &n_rows, &one, rows, &n_columns, &one, gram, &n_columns)
-        pair = 0
-        for a in range(n_columns):
-            for b in range(a + 1):
-                out[pair, expert] += gram[a * n_columns + b]
-                pair += 1
+    memset(rows, 0, CHUNK * width * sizeof(double))
+    for first from 0 <= first < n_experts by n_together:
+        n_taken = min(n_together, n_experts - first)
+        memset(matrices, 0, n_taken * size * sizeof(double))
+        for start from 0 <= start < pg_weights.shape[0] by CHUNK:
+            n_rows = min(<Py_ssize_t> CHUNK, pg_weights.shape[0] - start)
+            fill_rows(values, indices, indptr, start, n_rows, n_columns, width, rows)
+            for expert in range(n_taken):
+                add_squares(
+                    n_rows, n_columns, width, rows, &pg_weights[start, first + expert], n_experts,
+                    matrices + expert * size,
+                )
+        for expert in range(n_taken):
+            add_triangle(matrices + expert * size, n_columns, width, first + expert, out)
     free(rows)
     return True
 
@@ -105,10 +87,7 @@ def add_dense(const double[:, ::1] design, const double[:, ::1] pg_weights, doub
     if design.shape[0] == 0 or pg_weights.shape[1] == 0:
         return
     with nogil:
-        if design.shape[1] <= WIDEST_PAIRED:
-            is_done = add_by_pairs(&design[0, 0], NULL, NULL, design.shape[1], pg_weights, out)
-        else:
-            is_done = add_by_expert(design, pg_weights, out)
+        is_done = add_filled(&design[0, 0], NULL, NULL, design.shape[1], pg_weights, out)
     if not is_done:
         raise MemoryError
 
@@ -123,8 +102,8 @@ def add_sparse(
     if data.shape[0] == 0 or pg_weights.shape[1] == 0:
         return
     with nogil:
-        if n_columns <= WIDEST_PAIRED:
-            is_done = add_by_pairs(&data[0], &indices[0], &indptr[0], n_columns, pg_weights, out)
+        if n_columns <= WIDEST_FILLED:
+            is_done = add_filled(&data[0], &indices[0], &indptr[0], n_columns, pg_weights, out)
         else:
             for row in range(pg_weights.shape[0]):
                 for first in range(indptr[row], indptr[row + 1]):

@@ -33,13 +33,13 @@ def draw_rates(
 
     Arrays are (rows, experts). `log_activation` is log q of the level itself, `activation_above` is q of the next. Below
     the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has copies *
-    weights. A rate whose q is below the least activation is to be divided by their ratio by the caller: here that only
-    decides how soon a rate is none.
+    weights. A rate whose q is below the least activation is multiplied by their ratio: the paper divides tau = theta q by
+    max(epsilon, q), and where q is not small that gives theta back.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, column, expert
     cdef bint is_top = above.shape[0] == 0
-    cdef double shape, log_scale, log_power, log_divided, draw
+    cdef double shape, log_scale, log_power, draw
     with bit_generator.lock, nogil:
         for row in range(out.shape[0]):
             for column in range(experts.shape[0]):
@@ -52,13 +52,13 @@ def draw_rates(
                 log_scale = log_mean_scale(
                     linear_predictor[row, expert], log_activation[row, expert], activation_above[row, expert]
                 )
+                log_scale += fmin(log_activation[row, expert] - log_least_activation, 0.0)
                 # A shape below one is drawn as U^(1/shape) times a shape one larger. The power comes first: where it
                 # leaves no rate, as for the many tiny shapes, the draw is over.
                 if shape < 1.0:
                     log_power = -random_standard_exponential(bits) / shape
                     log_scale += log_power
-                    log_divided = log_scale + fmin(log_activation[row, expert] - log_least_activation, 0.0)
-                    if log_power < LOG_NO_POWER and log_divided < LOG_NO_RATE and not is_log:
+                    if log_power < LOG_NO_POWER and log_scale < LOG_NO_RATE and not is_log:
                         out[row, expert] = 0.0
                         continue
                     shape += 1.0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.gibbs import _activation, _allocation, _augment, _gram, _rates
 from softpolytope.gibbs.names import Step, SweepName
+from softpolytope.model._vector_math import exp_of
 from softpolytope.model.block import RowBlock
 from softpolytope.model.data import TrainingData
 from softpolytope.model.workspace import Workspace
@@ -85,7 +86,8 @@ class LatentBlock(RowBlock):
     def activation_sums(self) -> FloatArray:
         """Q_k = sum_i copies q_ik."""
         self._wake()
-        sums: FloatArray = self._copies @ self._activations[-1]
+        sums = np.zeros(len(self.coefficients))
+        _gram.add_linear_dense(self._copies[:, None], self._activations[-1], sums[None, :])
         return sums
 
     def level_counts(self) -> FloatArray:
@@ -142,7 +144,7 @@ class LatentBlock(RowBlock):
         """Draw latent rates from the top down, in the paper's scan new bottom counts too; sums of the first layer."""
         self._wake()
         self._allow_counts()
-        self._weights = np.exp(log_weights)
+        self._weights = exp_of(log_weights)
         self._is_within_sweep = True
         if not self._latent_rates.size:
             self._latent_rates = np.empty(self._linear_predictor.shape)
@@ -304,10 +306,6 @@ class LatentBlock(RowBlock):
             self._latent_rates[level],
             level == 0,
         )
-        if self._least_activation > 0.0 and level > 0:
-            # The paper divides tau = theta q by max(epsilon, q); level 0 has q = 1.
-            share = np.exp(self._log_activations[level]) / self._least_activation
-            self._latent_rates[level] *= np.minimum(share, 1.0)
 
     def _layer_sums(self, name: SweepName, layer: int, experts: Experts, scan: Scan) -> LayerSums:
         """Polya-Gamma weights of a layer and the sums its coefficients need; in the paper's scan, counts above it."""

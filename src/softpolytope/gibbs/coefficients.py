@@ -43,7 +43,7 @@ def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: E
         own = np.clip(state.precisions[experts, layer] / scale / scale, 1e-300, 1e300)
     precision[:, diagonal, diagonal] += own
     draws = np.empty((len(experts), n_columns))
-    scratch = np.empty(n_columns * (n_columns + 2))
+    scratch = np.empty(n_columns * (n_columns + 4))
     failed = _gaussian.draw_gaussians(rng.bit_generator, precision, np.ascontiguousarray(sums.linear.T), draws, scratch)
     if failed >= 0:
         raise FloatingPointError(

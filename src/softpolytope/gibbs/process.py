@@ -9,6 +9,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.distributions import _gamma
 from softpolytope.gibbs import _augment
 from softpolytope.gibbs.state import GibbsState
+from softpolytope.model._vector_math import exp_of, log1p_of, log_of
 from softpolytope.model.prior import Prior
 
 
@@ -33,7 +34,7 @@ def resample_process(state: GibbsState, prior: Prior, top: TopSums, rng: Generat
 
 def resample_concentration(state: GibbsState, prior: Prior, rng: Generator) -> None:
     """Draw c_0 | - ~ Gamma(e_0 + gamma_0, rate f_0 + sum_k r_k)."""
-    rate = prior.concentration_rate + np.exp(state.log_weights).sum()
+    rate = prior.concentration_rate + exp_of(state.log_weights).sum()
     state.concentration = float(rng.standard_gamma(prior.concentration_shape + state.mass) / rate)
 
 
@@ -52,7 +53,7 @@ def resample_mass(state: GibbsState, prior: Prior, top: TopSums, rng: Generator)
         np.ones(n_experts),
         tables,
     )
-    rate = prior.mass_rate + np.log1p(top.activations / state.concentration).sum() / n_experts
+    rate = prior.mass_rate + log1p_of(top.activations / state.concentration).sum() / n_experts
     state.mass = float(rng.standard_gamma(prior.mass_shape + tables.sum()) / rate)
 
 
@@ -66,4 +67,4 @@ def draw_log_weights(shape: FloatArray, rate: FloatArray, rng: Generator) -> Flo
     """log r for r ~ Gamma(shape, rate)."""
     draws = np.empty(len(shape))
     _gamma.fill(rng.bit_generator, shape, draws)
-    return draws - np.log(rate)
+    return draws - log_of(rate)

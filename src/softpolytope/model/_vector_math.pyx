@@ -1,4 +1,40 @@
-"""The vectorised elementary functions on arrays, as tests see them."""
+"""Elementary functions of arrays.
+
+The vectorised ones are here for the tests. The others are the C library's: NumPy's own choose their algorithm by the
+processor, and differ in the last bit.
+"""
+
+import numpy as np
+
+from libc.math cimport exp, log, log1p
+
+
+def exp_of(const double[::1] x):
+    """e^x, as a new array."""
+    cdef double[::1] out = np.empty(x.shape[0])
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        out[i] = exp(x[i])
+    return out.base
+
+
+def log_of(const double[::1] x):
+    """log x, as a new array."""
+    cdef double[::1] out = np.empty(x.shape[0])
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        out[i] = log(x[i])
+    return out.base
+
+
+def log1p_of(const double[::1] x):
+    """log(1 + x), as a new array."""
+    cdef double[::1] out = np.empty(x.shape[0])
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        out[i] = log1p(x[i])
+    return out.base
+
 
 def fill_exp(const double[::1] x, double[::1] out):
     """Write e^x of numbers from -700 to 700."""

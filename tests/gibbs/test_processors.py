@@ -1,0 +1,43 @@
+"""The paper's scan gives the same bits on processors of different kinds."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import hashlib
+import numpy as np
+from softpolytope.gibbs.protocol import paper_settings
+from softpolytope.gibbs.run import run_chains
+from softpolytope.model.data import TrainingData
+
+rng = np.random.default_rng(0)
+X = np.hstack([np.ones((300, 1)), rng.normal(size=(300, 9))])
+rows = TrainingData.from_arrays(X, (X[:, 1] * X[:, 2] > 0) ^ (rng.random(300) < 0.1))
+result = run_chains(rows, paper_settings(3, 6, 120, 4), seed=0, labelings=(0, 1))
+draws = [draw.coefficients for chains in result.traces for draw in chains[0].draws]
+library = np.linalg.inv(X.T @ X) @ np.exp(X.T)
+for numbers in (draws, [library]):
+    print(hashlib.sha256(b"".join(np.ascontiguousarray(item).tobytes() for item in numbers)).hexdigest())
+"""
+
+
+def hashes(**variables):
+    """Of the draws of two chains, and of what linear algebra and NumPy make of the same rows."""
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", **variables}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.slow
+def test_chains_do_not_depend_on_the_processor():
+    """With kernels of an old processor in BLAS and NumPy, which change their results, draws are what they are."""
+    here = hashes()
+    old = hashes(OPENBLAS_CORETYPE="Nehalem", NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR")
+    assert here[0] == old[0]
+    if here[1] == old[1]:
+        pytest.skip("neither BLAS nor NumPy can be made to compute otherwise here")
