@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from softpolytope.parallel.checkpoint import CheckpointError
 
 # Seconds for which a prediction is repeated, and the fastest time taken: what the machine does besides only adds.
 PREDICTION_SECONDS = 0.2
-EARLIER_BUILD = "builds from before that was noted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +48,22 @@ class Result:
     chosen: dict[str, Any]  # what cross-validation chose, or the log likelihoods of the best draws
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kept:
-    """A result and the build of the package that made it."""
+    """What the file of a fit says."""
 
-    result: Result
-    build: str
+    document: dict[str, Any]
+
+    @cached_property
+    def result(self) -> Result:
+        """The numbers."""
+        return Result(**self.document["result"])
+
+    @property
+    def build(self) -> str:
+        """That of the package that made it."""
+        build: str = self.document["versions"]["softpolytope files"]
+        return build
 
 
 def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None = None) -> Kept | None:
@@ -66,13 +75,14 @@ def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None 
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["configuration"] != configuration(cell, protocol):
             return None
-        # Files of earlier builds do not tell.
-        if data is not None and document.get("data", data) != data:
+        if data is not None and document["data"] != data:
             return None
-        return Kept(Result(**document["result"]), document["versions"].get("softpolytope files", EARLIER_BUILD))
+        found = Kept(document)
+        _ = found.result, found.build
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         print(f"{path} is damaged ({error!r}) and taken for missing.", file=sys.stderr)
         return None
+    return found
 
 
 def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, folder: Path) -> None:
@@ -91,9 +101,9 @@ def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None,
             "machine": platform.platform() + ", " + _processor(),
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        _write(cell.path(folder), json.dumps(document, indent=1, default=float) + "\n")
+        write_whole(cell.path(folder), json.dumps(document, indent=1, default=float) + "\n")
     except Exception:  # other cells can go on
-        _write(failure, traceback.format_exc())
+        write_whole(failure, traceback.format_exc())
         return
     failure.unlink(missing_ok=True)
     shutil.rmtree(_checkpoint(cell, folder), ignore_errors=True)
@@ -104,7 +114,7 @@ def failure_file(cell: Cell, folder: Path) -> Path:
     return cell.path(folder).with_suffix(".failed.txt")
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """All of it or nothing, and on the disk: what a fit went on from is deleted next."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")

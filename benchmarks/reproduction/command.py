@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from reproduction.archive import differing, read_archive, unpack
 from reproduction.cells import Kept, data_hash, failure_file, kept, run_and_keep
 from reproduction.costs import expected_seconds
 from reproduction.page import write_page
@@ -28,15 +29,28 @@ def run(options: argparse.Namespace) -> int:
     _check_data(sets, options.data_home, 1 if options.quick else N_PARTITIONS)
     protocol = QUICK if options.quick else SoftplusProtocol()
     folder = options.out / ("quick" if options.quick else "cells")
+    known, checked = (read_archive(path) if path else {} for path in (options.known, options.check))
     folder.mkdir(parents=True, exist_ok=True)
+    unpack(known, folder)
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
     failures = _run_missing(wanted, protocol, options, folder)
     page = options.page or (folder if options.quick else options.out) / "reproduction.md"
-    write_page(_all_kept(protocol, folder), protocol, page)
+    found = _all_kept(protocol, folder)
+    write_page(list(found.values()), protocol, page)
     print(page)
+    has_changed = options.check is not None and _tell_differences(found, checked, options.check)
     for path in failures:
         print(f"a fit failed: {path} has the reason. The same command tries it again.", file=sys.stderr)
-    return NEGATIVE if failures else FINE
+    return NEGATIVE if failures or has_changed else FINE
+
+
+def _tell_differences(found: dict[Cell, Kept], checked: dict[Cell, Kept], path: Path) -> bool:
+    """Compare with an earlier run; returns whether anything differs."""
+    n_shared, told = differing(found, checked)
+    print(f"{n_shared} fits are in {path} too; {n_shared - len(told)} of them have the same numbers.")
+    for line in told:
+        print(f"differs: {line}", file=sys.stderr)
+    return bool(told)
 
 
 def _run_missing(
@@ -76,11 +90,11 @@ def _run_missing(
     return [path for cell in missing if (path := failure_file(cell, folder)).is_file()]
 
 
-def _all_kept(protocol: SoftplusProtocol, folder: Path) -> list[Kept]:
+def _all_kept(protocol: SoftplusProtocol, folder: Path) -> dict[Cell, Kept]:
     """All that is in the folder, of this run and of earlier ones."""
     every = cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, N_LARGE_TRIALS)
-    found = (kept(cell, protocol, folder) for cell in every)
-    return [item for item in found if item is not None]
+    found = {cell: kept(cell, protocol, folder) for cell in every}
+    return {cell: item for cell, item in found.items() if item is not None}
 
 
 def _chosen_sets(options: argparse.Namespace) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from reproduction.agreement import differences, overview
+from reproduction.archive import write_archive
 from reproduction.cells import Kept, Result
 from reproduction.pictures import draw_by_depth
 from reproduction.plan import BY_KEY, LARGE, SMALL
@@ -23,7 +24,8 @@ REMARKS = Path(__file__).with_name("remarks.md")
 INTRODUCTION = """# The paper's tables, computed anew
 
 Written by `softpolytope tables --data-home DIR --page docs/reproduction.md`; do not edit. All numbers are
-in [reproduction.csv](reproduction.csv), one line a fit.
+in [reproduction.csv](reproduction.csv), one line a fit, and with configuration, versions, seeds and times in
+[reproduction.jsonl](reproduction.jsonl). With `--check docs/reproduction.jsonl` the command compares a run with these.
 
 Every softplus model is one chain of {n_sweeps:,} sweeps for each labelling, with the paper's scan, prior and start; sum
 and sum-stack begin with 20 experts, and those without counts are deleted after sweeps 525, 575, ...; the draw of
@@ -66,6 +68,7 @@ def write_page(found: Sequence[Kept], protocol: SoftplusProtocol, path: Path) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     results = [item.result for item in found]
     _write_numbers(results, path.with_suffix(".csv"))
+    write_archive(found, path.with_suffix(".jsonl"))
     summary = Summary(results)
     is_papers = protocol == SoftplusProtocol()
     n_partitions = max((len(summary.results(name, key)) for name in SMALL for key in BY_KEY), default=0)

@@ -252,3 +252,36 @@ def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
     for folder, n_there in ((data_home, 0), (data_home, 1), (other, 0)):
         assert main(arguments(folder, tmp_path / "out", "--methods", "lr", "--jobs", "1")) == 0
         assert f"1 cells, {n_there} of them there" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_run_goes_on_from_an_archive_and_is_compared_with_one(data_home, tmp_path, capsys):
+    """What an archive has is not made again, its numbers are those of the run; one that differs is named."""
+    methods = ["--methods", "lr", "sum", "--jobs", "1"]
+    assert main(arguments(data_home, tmp_path / "one", *methods)) == 0
+    archive = tmp_path / "one" / "quick" / "reproduction.jsonl"
+    capsys.readouterr()
+    known = ["--known", str(archive), "--check", str(archive)]
+    assert main(arguments(data_home, tmp_path / "two", *methods, *known)) == 0
+    told = capsys.readouterr().out
+    assert "2 cells, 2 of them there" in told
+    assert "2 fits are in" in told
+    assert "2 of them have the same numbers" in told
+    assert contents(tmp_path / "two" / "quick" / "titanic") == contents(tmp_path / "one" / "quick" / "titanic")
+    documents = [json.loads(line) for line in archive.read_text().splitlines()]
+    documents[0]["result"]["error"] += 1.0
+    documents[1]["result"]["fit_seconds"] += 1.0
+    archive.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    assert main(arguments(data_home, tmp_path / "two", *methods, "--check", str(archive))) == 1
+    told = capsys.readouterr()
+    assert "1 of them have the same numbers" in told.out
+    assert "differs: titanic/lr-0: error" in told.err
+    assert "sum-0" not in told.err
+
+
+def test_what_is_no_archive_is_told(data_home, tmp_path, capsys):
+    """By file and line."""
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"result": {}}\n')
+    assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
+    assert "some.jsonl, line 1: no result of a fit" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Means beside the paper's, and the page made of them."""
 
 import csv
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ SHORT = SoftplusProtocol(n_sweeps=10)
 
 def page(results, path, protocol=SHORT):
     """The page's text."""
-    write_page([Kept(item, "abc") for item in results], protocol, path)
+    versions = {"softpolytope files": "abc"}
+    write_page([Kept({"result": asdict(item), "versions": versions}) for item in results], protocol, path)
     return path.read_text(encoding="utf-8")
 
 

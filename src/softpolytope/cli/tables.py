@@ -44,6 +44,18 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--trials", type=whole(1, 5), default=1, help="seeds on ijcnn1 and a9a; the paper has 5, of hours each (1)"
     )
+    parser.add_argument(
+        "--known",
+        type=Path,
+        metavar="FILE",
+        help="results of an earlier run, the .jsonl beside its page: fits that are there are not made again",
+    )
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="FILE",
+        help="compare with the results of an earlier run; the exit code is 1 if a number differs",
+    )
     parser.add_argument("--page", type=Path, help="where to write the page; by default reproduction.md in the folder")
     parser.set_defaults(run=run)
 

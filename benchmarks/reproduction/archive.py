@@ -1,0 +1,63 @@
+"""Results of a run in one file, a line a fit: to go on from elsewhere, and to compare another run with."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.cells import Kept, write_whole
+from reproduction.plan import BY_KEY, Cell
+from softpolytope.cli._errors import CommandError
+from softpolytope.cli._output import text_output
+
+# Of a result: what seeds decide. Times differ from run to run.
+DECIDED = ("error", "mean_error", "n_experts", "chosen")
+
+
+def write_archive(found: Sequence[Kept], path: Path) -> None:
+    """All that the files of some fits say."""
+    with text_output(path) as file:
+        file.writelines(json.dumps(item.document) + "\n" for item in found)
+
+
+def read_archive(path: Path) -> dict[Cell, Kept]:
+    """The fits of an archive."""
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            item = Kept(json.loads(line))
+            cell = Cell(BY_KEY[item.result.method], item.result.set_name, item.result.trial)
+        except (ValueError, KeyError, TypeError) as error:
+            raise CommandError(
+                f"{path}, line {number}: no result of a fit ({error!r}). Give a .jsonl file that tables wrote."
+            ) from None
+        found[cell] = item
+    return found
+
+
+def unpack(archive: dict[Cell, Kept], folder: Path) -> None:
+    """Lay out the fits of an archive as files, as if they had been made here; files that are there stay."""
+    for cell, item in archive.items():
+        if not cell.path(folder).is_file():
+            write_whole(cell.path(folder), json.dumps(item.document, indent=1) + "\n")
+
+
+def differing(found: dict[Cell, Kept], archive: dict[Cell, Kept]) -> tuple[int, list[str]]:
+    """How many fits of the same configuration are in both, and what is told of those whose numbers differ."""
+    shared = [cell for cell, item in found.items() if cell in archive and _is_alike(item, archive[cell])]
+    told = []
+    for cell in shared:
+        pairs = [(name, *(_decided(items[cell], name) for items in (found, archive))) for name in DECIDED]
+        changes = [f"{name} {one}, there {other}" for name, one, other in pairs if one != other]
+        if changes:
+            told.append(f"{cell.name}: {'; '.join(changes)}")
+    return len(shared), told
+
+
+def _is_alike(one: Kept, other: Kept) -> bool:
+    """Whether both were made under the same configuration."""
+    return bool(one.document["configuration"] == other.document["configuration"])
+
+
+def _decided(item: Kept, name: str) -> Any:
+    return item.document["result"][name]
