@@ -1,8 +1,8 @@
 /* Sums of weighted squares x x' and Cholesky factors, every sum one addition after the other.
  *
  * A library's matrix products add in an order that its build chooses by the processor, so a chain of thousands of sweeps
- * would end elsewhere on another machine. Here the order is fixed. Rows without weight cost nothing, which in the
- * paper's scan are more than half of them.
+ * would end elsewhere on another machine. Here the order is fixed. Rows without weight cost nothing: where there are none,
+ * a library with wider registers is faster by half, in the paper's scan, which has many, it is not.
  *
  * Matrices hold their upper triangle in rows of `width` entries, the number of columns rounded up to a multiple of four;
  * entries beyond the last column are zero, those below the diagonal are not to be used.
