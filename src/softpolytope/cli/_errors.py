@@ -1,6 +1,6 @@
 """What a command says when it cannot do what it is asked for: one or two lines, and an exit code that means something.
 
-0 is fine, 1 a negative answer (of `tables`: a fit failed, or a number differs), 2 wrong use or bad input, 130 interrupted.
+0 is fine, 1 a negative answer (of `tables`: a fit failed, or a number differs), 2 wrong use or bad input, 130 a stop.
 """
 
 import io
