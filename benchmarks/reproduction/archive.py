@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from reproduction.cells import Kept, write_whole
+from reproduction.cells import DAMAGES, Kept, kept, write_whole
+from reproduction.fits import configuration
 from reproduction.plan import BY_KEY, Cell
+from reproduction.softplus import SoftplusProtocol
 from softpolytope.cli._errors import CommandError
 from softpolytope.cli._output import text_output
 
@@ -25,9 +26,9 @@ def read_archive(path: Path) -> dict[Cell, Kept]:
     found = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
-            item = Kept(json.loads(line))
+            item = Kept.of(json.loads(line))
             cell = Cell(BY_KEY[item.result.method], item.result.set_name, item.result.trial)
-        except (ValueError, KeyError, TypeError) as error:
+        except DAMAGES as error:
             raise CommandError(
                 f"{path}, line {number}: no result of a fit ({error!r}). Give a .jsonl file that tables wrote."
             ) from None
@@ -35,29 +36,26 @@ def read_archive(path: Path) -> dict[Cell, Kept]:
     return found
 
 
-def unpack(archive: dict[Cell, Kept], folder: Path) -> None:
-    """Lay out the fits of an archive as files, as if they had been made here; files that are there stay."""
+def unpack(archive: dict[Cell, Kept], protocol: SoftplusProtocol, folder: Path) -> None:
+    """Lay out the fits of an archive as files, as if they had been made here.
+
+    Those of other protocols are left in it, and files of this one stay.
+    """
     for cell, item in archive.items():
-        if not cell.path(folder).is_file():
+        if item.configuration == configuration(cell, protocol) and kept(cell, protocol, folder) is None:
             write_whole(cell.path(folder), json.dumps(item.document, indent=1) + "\n")
 
 
 def differing(found: dict[Cell, Kept], archive: dict[Cell, Kept]) -> tuple[int, list[str]]:
     """How many fits of the same configuration are in both, and what is told of those whose numbers differ."""
-    shared = [cell for cell, item in found.items() if cell in archive and _is_alike(item, archive[cell])]
+    shared = [
+        cell for cell, item in found.items() if cell in archive and item.configuration == archive[cell].configuration
+    ]
     told = []
     for cell in shared:
-        pairs = [(name, *(_decided(items[cell], name) for items in (found, archive))) for name in DECIDED]
-        changes = [f"{name} {one}, there {other}" for name, one, other in pairs if one != other]
+        one, other = found[cell].result, archive[cell].result
+        names = [name for name in DECIDED if getattr(one, name) != getattr(other, name)]
+        changes = [f"{name} {getattr(one, name)}, there {getattr(other, name)}" for name in names]
         if changes:
             told.append(f"{cell.name}: {'; '.join(changes)}")
     return len(shared), told
-
-
-def _is_alike(one: Kept, other: Kept) -> bool:
-    """Whether both were made under the same configuration."""
-    return bool(one.document["configuration"] == other.document["configuration"])
-
-
-def _decided(item: Kept, name: str) -> Any:
-    return item.document["result"][name]

@@ -9,10 +9,10 @@ import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -48,22 +48,23 @@ class Result:
     chosen: dict[str, Any]  # what cross-validation chose, or the log likelihoods of the best draws
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
     """What the file of a fit says."""
 
-    document: dict[str, Any]
+    document: dict[str, Any]  # all of it
+    result: Result
+    configuration: dict[str, Any]
+    build: str  # of the package that made it
 
-    @cached_property
-    def result(self) -> Result:
-        """The numbers."""
-        return Result(**self.document["result"])
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Raises one of `DAMAGES` for what is no such document."""
+        build = document["versions"]["softpolytope files"]
+        return cls(document, Result(**document["result"]), document["configuration"], build)
 
-    @property
-    def build(self) -> str:
-        """That of the package that made it."""
-        build: str = self.document["versions"]["softpolytope files"]
-        return build
+
+DAMAGES = (ValueError, KeyError, TypeError, AttributeError)
 
 
 def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None = None) -> Kept | None:
@@ -72,17 +73,12 @@ def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None 
     if not path.is_file():
         return None
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["configuration"] != configuration(cell, protocol):
-            return None
-        if data is not None and document["data"] != data:
-            return None
-        found = Kept(document)
-        _ = found.result, found.build
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        found = Kept.of(json.loads(path.read_text(encoding="utf-8")))
+        is_of_data = data is None or found.document["data"] == data
+    except DAMAGES as error:
         print(f"{path} is damaged ({error!r}) and taken for missing.", file=sys.stderr)
         return None
-    return found
+    return found if is_of_data and found.configuration == configuration(cell, protocol) else None
 
 
 def run_and_keep(cell: Cell, protocol: SoftplusProtocol, data_home: Path | None, folder: Path) -> None:

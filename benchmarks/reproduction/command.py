@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     folder = options.out / ("quick" if options.quick else "cells")
     known, checked = (read_archive(path) if path else {} for path in (options.known, options.check))
     folder.mkdir(parents=True, exist_ok=True)
-    unpack(known, folder)
+    unpack(known, protocol, folder)
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
     failures = _run_missing(wanted, protocol, options, folder)
     page = options.page or (folder if options.quick else options.out) / "reproduction.md"
@@ -45,12 +45,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell_differences(found: dict[Cell, Kept], checked: dict[Cell, Kept], path: Path) -> bool:
-    """Compare with an earlier run; returns whether anything differs."""
+    """Compare with an earlier run; returns whether anything differs, or there is nothing to compare."""
     n_shared, told = differing(found, checked)
     print(f"{n_shared} fits are in {path} too; {n_shared - len(told)} of them have the same numbers.")
     for line in told:
         print(f"differs: {line}", file=sys.stderr)
-    return bool(told)
+    return bool(told) or n_shared == 0
 
 
 def _run_missing(

@@ -279,6 +279,23 @@ def test_a_run_goes_on_from_an_archive_and_is_compared_with_one(data_home, tmp_p
     assert "sum-0" not in told.err
 
 
+@pytest.mark.usefixtures("no_pictures")
+def test_an_archive_of_another_protocol_is_left_alone(data_home, tmp_path, capsys, monkeypatch):
+    """Its fits are neither taken nor compared, and a comparison of nothing does not pass."""
+    run = arguments(data_home, tmp_path / "one", "--methods", "sum", "--jobs", "1")
+    assert main(run) == 0
+    archive = str(tmp_path / "one" / "quick" / "reproduction.jsonl")
+    monkeypatch.setattr(command, "QUICK", SoftplusProtocol(n_sweeps=60, n_draws=10))
+    capsys.readouterr()
+    run = arguments(
+        data_home, tmp_path / "two", "--methods", "sum", "--jobs", "1", "--known", archive, "--check", archive
+    )
+    assert main(run) == 1
+    told = capsys.readouterr().out
+    assert "1 cells, 0 of them there" in told
+    assert "0 fits are in" in told
+
+
 def test_what_is_no_archive_is_told(data_home, tmp_path, capsys):
     """By file and line."""
     path = tmp_path / "some.jsonl"

@@ -28,8 +28,8 @@ SHORT = SoftplusProtocol(n_sweeps=10)
 
 def page(results, path, protocol=SHORT):
     """The page's text."""
-    versions = {"softpolytope files": "abc"}
-    write_page([Kept({"result": asdict(item), "versions": versions}) for item in results], protocol, path)
+    made = {"configuration": {}, "versions": {"softpolytope files": "abc"}}
+    write_page([Kept.of({"result": asdict(item), **made}) for item in results], protocol, path)
     return path.read_text(encoding="utf-8")
 
 

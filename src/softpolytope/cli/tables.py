@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
         "--check",
         type=Path,
         metavar="FILE",
-        help="compare with the results of an earlier run; the exit code is 1 if a number differs",
+        help="compare with the results of an earlier run; the exit code is 1 if a number differs or none is in both",
     )
     parser.add_argument("--page", type=Path, help="where to write the page; by default reproduction.md in the folder")
     parser.set_defaults(run=run)

@@ -9,31 +9,28 @@ import numpy as np
 from libc.math cimport exp, log, log1p
 
 
-def exp_of(const double[::1] x):
-    """e^x, as a new array."""
+cdef object mapped(double (*function)(double) noexcept nogil, const double[::1] x):
+    """A function of every number, as a new array."""
     cdef double[::1] out = np.empty(x.shape[0])
     cdef Py_ssize_t i
     for i in range(x.shape[0]):
-        out[i] = exp(x[i])
+        out[i] = function(x[i])
     return out.base
+
+
+def exp_of(const double[::1] x):
+    """e^x."""
+    return mapped(exp, x)
 
 
 def log_of(const double[::1] x):
-    """log x, as a new array."""
-    cdef double[::1] out = np.empty(x.shape[0])
-    cdef Py_ssize_t i
-    for i in range(x.shape[0]):
-        out[i] = log(x[i])
-    return out.base
+    """log x."""
+    return mapped(log, x)
 
 
 def log1p_of(const double[::1] x):
-    """log(1 + x), as a new array."""
-    cdef double[::1] out = np.empty(x.shape[0])
-    cdef Py_ssize_t i
-    for i in range(x.shape[0]):
-        out[i] = log1p(x[i])
-    return out.base
+    """log(1 + x)."""
+    return mapped(log1p, x)
 
 
 def fill_exp(const double[::1] x, double[::1] out):
