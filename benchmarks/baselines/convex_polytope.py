@@ -27,6 +27,9 @@ C_GRID = tuple(10.0**power for power in range(-4, 1))
 HYPERPLANE_GRID = (1, 3, 5, 10, 20, 40, 60, 80, 100)
 # Steps of the paper, in cross-validation and in training.
 PAPER_STEPS = (10_000_000, 32_000_000)
+# By how much they are divided where there are fewer rows than this: else the six small sets would take hours more.
+SHORTER, MANY_ROWS = 20, 10_000
+N_FOLDS = 3
 # Who labels a row; the first wins a tie.
 DECIDING = {"both": (0, 1), "first": (0,), "second": (1,)}
 # The tool trusts an entropy only when there are this many assigned rows for each hyperplane.
@@ -229,8 +232,8 @@ def tuned(X, y, seed, set_name, shorter=None):  # noqa: ARG001  # every baseline
     X, y, seed, set_name
         Training rows, their labels, the seed of folds and orders, and the name of the set.
     shorter : float, optional
-        By how much to divide the paper's 10 million steps in cross-validation and 32 million in training; 20 for
-        fewer than 10,000 rows, else 5. C is multiplied by it, so the penalty 1 / (C n_steps) is the paper's.
+        By how much to divide the paper's 10 million steps in cross-validation and 32 million in training; by default 20
+        for fewer than 10,000 rows, else 1. C is multiplied by it, so the penalty 1 / (C n_steps) is the paper's.
 
     Returns
     -------
@@ -238,8 +241,8 @@ def tuned(X, y, seed, set_name, shorter=None):  # noqa: ARG001  # every baseline
         Fitted to all rows; for each side C (on the paper's scale), n_hyperplanes and least_entropy, and who decides.
     """
     y = np.asarray(y)
-    shorter = shorter or (20 if len(y) < 10_000 else 5)
-    splits = folds(y, 3, seed)
+    shorter = shorter or (SHORTER if len(y) < MANY_ROWS else 1)
+    splits = folds(y, N_FOLDS, seed)
     found = [_tuned_side(X, y, splits, {"outer": outer, "random_state": seed}, shorter) for outer in (0, 1)]
 
     def machines(steps):

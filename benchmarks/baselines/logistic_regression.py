@@ -9,6 +9,7 @@ from baselines._common import folds
 C_GRID = tuple(2.0**power for power in range(-10, 16))
 # Where LIBLINEAR itself stops; scikit-learn's is a hundredth of it.
 TOLERANCE = 0.01
+N_FOLDS = 5
 
 
 def classifier(C=1.0, random_state=None):
@@ -31,5 +32,5 @@ def tuned(X, y, seed, set_name):  # noqa: ARG001  # every baseline is called ali
         Fitted to all rows; the chosen C.
     """
     y = np.asarray(y)
-    search = GridSearchCV(classifier(random_state=seed), {"C": C_GRID}, cv=folds(y, 5, seed)).fit(X, y)
+    search = GridSearchCV(classifier(random_state=seed), {"C": C_GRID}, cv=folds(y, N_FOLDS, seed)).fit(X, y)
     return search.best_estimator_, search.best_params_

@@ -13,6 +13,7 @@ WIDTHS = tuple(2.0 ** (half / 2.0) for half in range(-20, 21))
 WIDTHS_OF_LARGE_SETS = tuple(2.0 ** (half / 2.0) for half in range(-10, 11))
 # A fit is cubic in the rows: a thousand take half a minute. The paper has no such limit.
 MOST_ROWS = {"search": 400, "fit": 1300}
+N_FOLDS = 3
 
 
 class RelevanceVectorClassifier(TwoClassMachine):
@@ -90,7 +91,7 @@ def tuned(X, y, seed, set_name):
     y = np.asarray(y)
     rows = drawn_rows(len(y), MOST_ROWS["search"], seed)
     X_search, y_search = _dense(X[rows]), y[rows]
-    splits = folds(y_search, 3, seed)
+    splits = folds(y_search, N_FOLDS, seed)
     errors = {
         width: cross_validation_error(RelevanceVectorClassifier(width), X_search, y_search, splits)
         for width in telling_widths(X_search, WIDTHS_OF_LARGE_SETS if set_name in LARGE_SETS else WIDTHS)

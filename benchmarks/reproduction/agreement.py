@@ -7,6 +7,8 @@ from reproduction.plan import BY_KEY, LARGE, SMALL
 from reproduction.reasons import Difference, explained
 from reproduction.summary import EXPERTS_TOLERANCE, Summary
 
+ABOUT_REASONS = "Reasons, and the numbers in them, are of the run in the repository's docs/reproduction.jsonl.\n\n"
+
 
 def _groups() -> dict[str, list[tuple[str, str]]]:
     """Sets and methods, in four parts."""
@@ -51,6 +53,7 @@ def _count_of(summary: Summary, what: str, cells: Sequence[tuple[str, str]], qua
 
 def differences(summary: Summary) -> str:
     """What does not agree."""
+    title = "## What does not agree, and why\n\n"
     found = []
     for quantity in ("error", "n_experts"):
         for cells in _groups().values():
@@ -60,5 +63,6 @@ def differences(summary: Summary) -> str:
                     continue
                 if not (comparison.agrees if quantity == "error" else comparison.is_near):
                     found.append(Difference(name, key, quantity, comparison))
-    lines = explained(found) or ["Nothing of what was computed."]
-    return "\n".join(["## What does not agree, and why", "", *lines]) + "\n"
+    if not found:
+        return f"{title}Nothing of what was computed.\n"
+    return title + ABOUT_REASONS + "\n".join(explained(found)) + "\n"

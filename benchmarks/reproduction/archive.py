@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reproduction.cells import DAMAGES, Kept, kept, write_whole
 from reproduction.fits import configuration
-from reproduction.plan import BY_KEY, Cell
+from reproduction.plan import Cell
 from reproduction.softplus import SoftplusProtocol
 from softpolytope.cli._errors import CommandError
 from softpolytope.cli._output import text_output
@@ -23,16 +23,18 @@ def write_archive(found: Sequence[Kept], path: Path) -> None:
 
 def read_archive(path: Path) -> dict[Cell, Kept]:
     """The fits of an archive."""
+    advice = "Give a .jsonl file that tables wrote."
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} is no text ({error}). {advice}") from None
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
             item = Kept.of(json.loads(line))
-            cell = Cell(BY_KEY[item.result.method], item.result.set_name, item.result.trial)
         except DAMAGES as error:
-            raise CommandError(
-                f"{path}, line {number}: no result of a fit ({error!r}). Give a .jsonl file that tables wrote."
-            ) from None
-        found[cell] = item
+            raise CommandError(f"{path}, line {number}: no result of a fit ({error!r}). {advice}") from None
+        found[item.cell] = item
     return found
 
 

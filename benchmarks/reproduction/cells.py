@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import platform
 import shutil
@@ -22,14 +23,15 @@ from threadpoolctl import threadpool_limits
 
 import softpolytope
 from reproduction.fits import configuration, details, fitted
-from reproduction.plan import LARGE, Cell
+from reproduction.plan import LARGE, Cell, planned
 from reproduction.softplus import SoftplusProtocol
 from reproduction.stopwatch import Stopwatch
 from softpolytope.datasets import load_benchmark
 from softpolytope.datasets.benchmark import benchmark_path
 from softpolytope.parallel.checkpoint import CheckpointError
 
-# Seconds for which a prediction is repeated, and the fastest time taken: what the machine does besides only adds.
+# Seconds of the processor for which a prediction is repeated, and the fastest time taken: what the machine does besides
+# only adds.
 PREDICTION_SECONDS = 0.2
 
 
@@ -47,12 +49,24 @@ class Result:
     predict_nanoseconds: float  # a row
     chosen: dict[str, Any]  # what cross-validation chose, or the log likelihoods of the best draws
 
+    def __post_init__(self) -> None:
+        """Raise for what cannot be the result of a fit: files may have been damaged, or written by hand."""
+        for name in ("error", "mean_error", "n_experts", "fit_seconds", "predict_nanoseconds"):
+            value = getattr(self, name)
+            if value is None and name == "mean_error":
+                continue
+            if not isinstance(value, int | float) or not 0.0 <= value < math.inf:
+                raise ValueError(f"{name} is {value!r}, and must be a number from zero on")
+        if not isinstance(self.trial, int) or not isinstance(self.chosen, dict):
+            raise ValueError("trial must be a whole number, and chosen a table")
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What the file of a fit says."""
 
     document: dict[str, Any]  # all of it
+    cell: Cell
     result: Result
     configuration: dict[str, Any]
     build: str  # of the package that made it
@@ -61,10 +75,13 @@ class Kept:
     def of(cls, document: dict[str, Any]) -> Self:
         """Raises one of `DAMAGES` for what is no such document."""
         build = document["versions"]["softpolytope files"]
-        return cls(document, Result(**document["result"]), document["configuration"], build)
+        result = Result(**document["result"])
+        cell = planned(result.set_name, result.method, result.trial)
+        return cls(document, cell, result, document["configuration"], build)
 
 
-DAMAGES = (ValueError, KeyError, TypeError, AttributeError)
+# The last is of JSON that is nested too deeply.
+DAMAGES = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None = None) -> Kept | None:
@@ -74,6 +91,8 @@ def kept(cell: Cell, protocol: SoftplusProtocol, folder: Path, data: str | None 
         return None
     try:
         found = Kept.of(json.loads(path.read_text(encoding="utf-8")))
+        if found.cell != cell:
+            raise ValueError(f"it is of {found.cell.name}")
         is_of_data = data is None or found.document["data"] == data
     except DAMAGES as error:
         print(f"{path} is damaged ({error!r}) and taken for missing.", file=sys.stderr)
@@ -170,9 +189,10 @@ def _prediction_cost(predict: Any, X: Any) -> float:
     """Nanoseconds a row."""
     fastest, spent = np.inf, 0.0
     while spent < PREDICTION_SECONDS:
-        start = time.perf_counter()
+        # Of the processor: a call of many seconds, as of an SVM, is made once, and must not wait for its turn.
+        start = time.process_time()
         predict(X)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         fastest, spent = min(fastest, seconds), spent + seconds
     return 1e9 * fastest / X.shape[0]
 

@@ -15,6 +15,7 @@ from reproduction.plan import BY_KEY, LARGE, METHODS, N_LARGE_TRIALS, N_PARTITIO
 from reproduction.softplus import SoftplusProtocol
 from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
+from softpolytope.cli._output import check_output
 from softpolytope.datasets.benchmark import n_partitions
 
 QUICK = SoftplusProtocol(n_sweeps=100, n_draws=10)
@@ -31,11 +32,14 @@ def run(options: argparse.Namespace) -> int:
     folder = options.out / ("quick" if options.quick else "cells")
     known, checked = (read_archive(path) if path else {} for path in (options.known, options.check))
     folder.mkdir(parents=True, exist_ok=True)
+    page = options.page or (folder if options.quick else options.out) / "reproduction.md"
+    _check_page(page, options.check)
     unpack(known, protocol, folder)
+    hashes = {name: data_hash(name, options.data_home) for name in sets}
+    _check_archive(page, options.known, [cell for cell in known if cell not in _all_kept(protocol, folder, hashes)])
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
     failures = _run_missing(wanted, protocol, options, folder)
-    page = options.page or (folder if options.quick else options.out) / "reproduction.md"
-    found = _all_kept(protocol, folder)
+    found = _all_kept(protocol, folder, hashes)
     write_page(list(found.values()), protocol, page)
     print(page)
     has_changed = options.check is not None and _tell_differences(found, checked, options.check)
@@ -90,10 +94,10 @@ def _run_missing(
     return [path for cell in missing if (path := failure_file(cell, folder)).is_file()]
 
 
-def _all_kept(protocol: SoftplusProtocol, folder: Path) -> dict[Cell, Kept]:
-    """All that is in the folder, of this run and of earlier ones."""
+def _all_kept(protocol: SoftplusProtocol, folder: Path, hashes: dict[str, str]) -> dict[Cell, Kept]:
+    """All that is in the folder, of this run and of earlier ones; of the sets of this run, what is of the same data."""
     every = cells((*SMALL, *LARGE), METHODS, N_PARTITIONS, N_LARGE_TRIALS)
-    found = {cell: kept(cell, protocol, folder) for cell in every}
+    found = {cell: kept(cell, protocol, folder, hashes.get(cell.set_name)) for cell in every}
     return {cell: item for cell, item in found.items() if item is not None}
 
 
@@ -123,6 +127,25 @@ def _check_data(sets: Sequence[str], data_home: Path | None, n_needed: int) -> N
             raise CommandError(str(error)) from None
         if name in SMALL and n_known < n_needed:
             raise CommandError(f"{name} has {n_known} partitions in its file; the tables need {n_needed}.")
+
+
+def _check_page(page: Path, checked: Path | None) -> None:
+    """Raise now if the page, or what goes beside it, cannot be written, or is what a run is compared with."""
+    if page.suffix != ".md":
+        raise CommandError(f"--page takes a file of Markdown, .md; got {page}.")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    for suffix in (".md", ".csv", ".jsonl"):
+        check_output(page.with_suffix(suffix), checked, option="--page")
+
+
+def _check_archive(page: Path, known: Path | None, lost: Sequence[Cell]) -> None:
+    """Raise if the page would take the place of an archive that has fits which the page has not."""
+    archive = page.with_suffix(".jsonl")
+    if known is not None and lost and archive.exists() and archive.samefile(known):
+        raise CommandError(
+            f"{known} has {len(lost)} fits of other settings or data, {lost[0].name} among them, and would lose them. "
+            f"Name another page than {page} (--page)."
+        )
 
 
 def _check_packages() -> None:

@@ -45,11 +45,10 @@ library's are those of its best restart; its predictions average all restarts.
 """
 
 PREDICTION = """
-Nanoseconds a row on one core, and the error they buy. Medians over trials of the fastest of the calls with all test
-rows that took 0.2 seconds together (one call, if that takes longer), measured after each fit while another one ran. A
-call has a price of its own, which is what counts where test rows are few (77 of breast cancer, 300 of german). LR, SVM,
-RVM, AMM, CPM and the library check their rows first, as scikit-learn's estimators do; the chains' draws are called
-without.
+Nanoseconds of one core a row, and the error they buy. Medians over trials of the fastest of the calls with all test
+rows that took 0.2 seconds together (one call, if that takes longer), measured after each fit while others ran. A call
+has a price of its own, which is what counts where test rows are few (77 of breast cancer, 300 of german). LR, SVM, RVM,
+AMM, CPM and the library check their rows first, as scikit-learn's estimators do; the chains' draws are called without.
 """
 
 

@@ -69,6 +69,14 @@ class Cell:
         return folder / f"{self.name}.json"
 
 
+def planned(set_name: str, method: str, trial: int) -> Cell:
+    """The cell of these names; raises ValueError where the tables have none."""
+    n_trials = N_PARTITIONS if set_name in SMALL else N_LARGE_TRIALS if set_name in LARGE else 0
+    if method not in BY_KEY or trial not in range(n_trials):
+        raise ValueError(f"the tables have no cell {set_name}/{method}-{trial}")
+    return Cell(BY_KEY[method], set_name, trial)
+
+
 def cells(sets: Iterable[str], methods: Iterable[Method], n_partitions: int, n_large_trials: int) -> list[Cell]:
     """Cells of some sets and methods."""
     chosen = list(methods)

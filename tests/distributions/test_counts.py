@@ -25,8 +25,12 @@ def poisson(rate, rng):
 
 @pytest.mark.parametrize(
     ("count", "probability"),
-    [(1, 0.3), (40, 0.9), (2**27, 3e-8), (2**27, 2e-7), (2**40, 1e-10), (10**18, 9e-18), (2**62, 2.0**-55)],
-)
+    [
+        (1, 0.3), (40, 0.9), (59, 0.5), (61, 0.5), (100, 0.31), (100, 0.69), (1000, 0.0301), (2**20, 200 / 2**20),
+        (2**26, 29 / 2**26), (2**26, 31 / 2**26), (2**27, 3e-8), (2**27, 2e-7), (2**40, 1e-10), (10**18, 9e-18),
+        (2**62, 2.0**-55),
+    ],
+)  # fmt: skip
 def test_binomial_follows_its_law(count, probability, rng):
     """Binomial draws on either side of the switches have the exact pmf; 3 % more is rejected."""
     draws = binomial(count, probability, rng)
@@ -59,6 +63,54 @@ def test_large_binomial_is_normal(count, probability, rng):
     assert ks_pvalue(z, cdf) > LEVEL
     assert variance_pvalue(z, 0.0, 1.0) > LEVEL
     assert variance_pvalue(z * 1.005, 0.0, 1.0) < LEVEL
+
+
+@pytest.mark.parametrize(("count", "probability"), [(310, 0.1), (2**20, 40 / 2**20)])
+def test_binomial_is_not_normal(count, probability, rng):
+    """Control: rounded normals of the same mean and variance are rejected where skewness is all that tells."""
+    mean, values = count * probability, np.arange(count + 1 if count < 1000 else 300)
+    pmf = stats.binom.pmf(values, count, probability)
+    normals = rng.normal(mean, np.sqrt(mean * (1.0 - probability)), N_DRAWS)
+    assert chi_square_pvalue(np.clip(np.rint(normals), 0, count).astype(np.int64), pmf) < LEVEL
+    assert chi_square_pvalue(binomial(count, probability, rng), pmf) > LEVEL
+
+
+def real_binomial(count, probability, rng):
+    """Draw N_DRAWS binomials of a count kept in a double."""
+    draws = np.empty(N_DRAWS)
+    _counts.fill_real_binomial(rng.bit_generator, np.full(N_DRAWS, count), np.full(N_DRAWS, probability), draws)
+    return draws
+
+
+@pytest.mark.parametrize(
+    ("count", "probability"),
+    [(3.9e18, 0.07), (4.2e18, 0.095), (5e18, 0.07), (5e18, 0.09), (4e24, 9.9e-8), (4e24, 1.1e-7), (1e25, 0.3)],
+)
+def test_binomials_beyond_whole_numbers(count, probability, rng):
+    """Mean and spread on either side of every switch; 0.5 % more spread, less than a Poisson has, is rejected."""
+    mean, spread = count * probability, np.sqrt(count * probability * (1.0 - probability))
+    # Sums of large numbers lose digits; those of deviations do not.
+    z = (real_binomial(count, probability, rng) - mean) / spread
+    assert ks_pvalue(z, stats.norm.cdf) > LEVEL
+    assert variance_pvalue(z, 0.0, 1.0) > LEVEL
+    assert variance_pvalue(z * 1.005, 0.0, 1.0) < LEVEL
+
+
+def test_rare_successes_beyond_whole_numbers(rng):
+    """Few among many are Poisson; 3 % more is rejected."""
+    draws = real_binomial(1e30, 2e-29, rng).astype(np.int64)
+    assert chi_square_pvalue(draws, stats.poisson.pmf(np.arange(90), 20.0)) > LEVEL
+    assert chi_square_pvalue(draws, stats.poisson.pmf(np.arange(90), 20.6)) < LEVEL
+
+
+def test_what_is_no_number_ends(rng):
+    """Nobody asks for it, but a loop without end could not even be stopped."""
+    nothing, draws = np.array([np.nan, -1.0]), np.full(2, -1)
+    _counts.fill_poisson(rng.bit_generator, nothing, draws)
+    assert draws.tolist() == [0, 0]
+    draws[:] = -1
+    _counts.fill_binomial(rng.bit_generator, np.array([10, 2**40]), nothing, draws)
+    assert draws.tolist() == [0, 0]
 
 
 def test_numpy_binomial_is_rejected(rng):

@@ -15,7 +15,7 @@ def draws(precision, linear, seed=0):
     return out, failed
 
 
-# Around the four rows that are factorised together, and wider than a tile.
+# Around the four rows that are factorised together, and much wider.
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4, 5, 8, 11, 23, 64, 130])
 def test_draws_are_the_mean_and_a_factor_times_normals(n_columns, rng):
     """S^-1 h + (U D)^-1 z, with S = D U'U D and z the next normals of the stream, for columns of any scale."""

@@ -143,11 +143,11 @@ def test_rates_above_small_activations_are_divided(rng):
     """A rate is theta q / max(epsilon, q), whose size decides whether there is one: no variate is drawn in vain."""
     shape, seed = 1e-3, int(rng.integers(2**63))
     bits, plain = np.random.Philox(seed), np.random.Generator(np.random.Philox(seed))
-    rates = latent_rates(bits, shape, 2000, 900.0, -880.0, np.log(1e-6))
+    rates = latent_rates(bits, shape, 2000, 900.0, -870.0, np.log(1e-6))
     for rate in rates:
-        # The scale is 1 / q where the logit, 900 - 880, is large.
+        # The scale is 1 / q where the logit, 900 - 870, is large.
         log_power = -plain.standard_exponential() / shape
-        log_rate = 900.0 + log_power - 880.0 - np.log(1e-6)
+        log_rate = 870.0 + log_power - 870.0 - np.log(1e-6)
         if log_power < -800.0:
             assert rate == 0.0
         else:

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from baselines import logistic_regression
-from reproduction import cells, command, page
+from reproduction import cells, command, fits, page
+from reproduction.plan import planned
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
@@ -252,6 +253,10 @@ def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
     for folder, n_there in ((data_home, 0), (data_home, 1), (other, 0)):
         assert main(arguments(folder, tmp_path / "out", "--methods", "lr", "--jobs", "1")) == 0
         assert f"1 cells, {n_there} of them there" in capsys.readouterr().out
+    # A page is of one kind of data.
+    assert main(arguments(data_home, tmp_path / "out", "--methods", "softplus", "--jobs", "1")) == 0
+    archive = (tmp_path / "out" / "quick" / "reproduction.jsonl").read_text()
+    assert [json.loads(line)["result"]["method"] for line in archive.splitlines()] == ["softplus"]
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -302,3 +307,79 @@ def test_what_is_no_archive_is_told(data_home, tmp_path, capsys):
     path.write_text('{"result": {}}\n')
     assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
     assert "some.jsonl, line 1: no result of a fit" in capsys.readouterr().err
+    path.write_bytes("{}".encode("utf-16"))
+    assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
+    assert "some.jsonl is no text" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def archive(data_home, tmp_path_factory):
+    """Of a run with one fit."""
+    out = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "draw_by_depth", lambda *_: [])
+        assert main(arguments(data_home, out, "--methods", "lr", "--jobs", "1")) == 0
+    return out / "quick" / "reproduction.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("error", "abc"), ("error", None), ("error", float("nan")), ("n_experts", [1.0]), ("chosen", None),
+        ("set_name", "../../escaped"), ("set_name", "iris"), ("trial", 77), ("method", "xgboost"),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_fit_has_are_refused(data_home, archive, tmp_path, capsys, name, value):
+    """In an archive they end the command, and nothing is written outside of its folder; a file is made again."""
+    document = json.loads(archive.read_text())
+    document["result"][name] = value
+    path = tmp_path / "some.jsonl"
+    path.write_text(json.dumps(document) + "\n")
+    assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
+    assert "some.jsonl, line 1: no result of a fit" in capsys.readouterr().err
+    assert {item.name for item in tmp_path.iterdir()} <= {"some.jsonl", "out"}
+    assert not [item for item in (tmp_path / "out").rglob("*") if item.is_file()]
+    file = tmp_path / "titanic" / "lr-0.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(document))
+    assert cells.kept(planned("titanic", "lr", 0), command.QUICK, tmp_path) is None
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_a_file_of_another_cell_is_none(archive, tmp_path):
+    """A copy under another name is not the result of that name."""
+    (tmp_path / "titanic").mkdir()
+    for trial in (0, 1):
+        (tmp_path / "titanic" / f"lr-{trial}.json").write_text(archive.read_text())
+    found = [cells.kept(planned("titanic", "lr", trial), command.QUICK, tmp_path) for trial in (0, 1)]
+    assert found[0] is not None
+    assert found[1] is None
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_an_archive_is_not_lost_to_a_page(data_home, archive, tmp_path, capsys, monkeypatch):
+    """Neither one that a run is compared with, nor one with fits that the page would not have."""
+    copy = tmp_path / "reproduction.jsonl"
+    shutil.copy(archive, copy)
+    run = arguments(
+        data_home, tmp_path / "out", "--methods", "lr", "--jobs", "1", "--page", str(copy.with_suffix(".md"))
+    )
+    assert main([*run, "--check", str(copy)]) == 2
+    assert "reproduction.jsonl is a file that is read, and would be overwritten" in capsys.readouterr().err
+    assert main([*run, "--known", str(copy)]) == 0
+    assert copy.read_bytes() == archive.read_bytes()
+    monkeypatch.setattr(fits, "TUNING", {**fits.TUNING, "lr": -1})
+    assert main([*run, "--known", str(copy)]) == 2
+    assert "has 1 fits of other settings or data, titanic/lr-0 among them" in capsys.readouterr().err
+    assert copy.read_bytes() == archive.read_bytes()
+
+
+@pytest.mark.parametrize("place", ["page.jsonl", "folder.md", "file/page.md"])
+def test_a_page_that_cannot_be_written_is_told_first(data_home, tmp_path, capsys, place):
+    """Not after hours of fits."""
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "file").touch()
+    assert main(arguments(data_home, tmp_path / "out", "--page", str(tmp_path / place))) == 2
+    told = capsys.readouterr()
+    assert "cells" not in told.out
+    assert place.split("/")[0] in told.err

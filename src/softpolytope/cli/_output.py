@@ -16,18 +16,21 @@ import numpy as np
 from softpolytope.cli._errors import CommandError
 
 
-def check_output(path: Path, *inputs: str | Path | None) -> None:
-    """Raise at once, not after minutes of fitting, if a file cannot be written there, or is one of those read."""
+def check_output(path: Path, *inputs: str | Path | None, option: str = "-o") -> None:
+    """Raise at once, not after minutes of fitting, if a file cannot be written there, or is one of those read.
+
+    `option` is what names the path.
+    """
     for item in inputs:
         if item is not None and path.exists() and Path(item).exists() and path.samefile(item):
-            raise CommandError(f"{path} is a file that is read, and would be overwritten. Name another one (-o).")
+            raise CommandError(f"{path} is a file that is read, and would be overwritten. Name another one ({option}).")
     if path.is_dir():
-        raise CommandError(f"{path} is a folder. Name a file in it (-o).")
+        raise CommandError(f"{path} is a folder. Name a file in it ({option}).")
     if path.exists() and not path.is_file():
-        raise CommandError(f"{path} is no regular file. Name another one (-o).")
+        raise CommandError(f"{path} is no regular file. Name another one ({option}).")
     target = _followed(path)
     if target.is_symlink():
-        raise CommandError(f"{path} is a link that leads back to itself. Name another file (-o).")
+        raise CommandError(f"{path} is a link that leads back to itself. Name another file ({option}).")
     if not target.parent.is_dir():
         raise CommandError(f"{path} cannot be written: there is no folder {target.parent}. Make it, or name another.")
     probe = _beside(target)

@@ -32,6 +32,7 @@ cdef enum:
 cdef double HALF_LOG_TWO_PI = 0.91893853320467274178
 cdef double LARGEST_COUNT = 9223372036854774784.0  # the largest double below 2**63
 cdef double REAL_LIMIT = 4.0e18
+cdef double RARE = 1e-7
 cdef double LARGEST_REAL = 1e100
 
 
@@ -155,7 +156,8 @@ cdef int64_t draw_rare_binomial(bitgen_t* bits, double count, double probability
 cdef int64_t draw_binomial(bitgen_t* bits, int64_t count, double probability) noexcept nogil:
     """Successes among `count` trials; probability is taken as lying in [0, 1]."""
     cdef binomial_t workspace
-    if count <= 0 or probability <= 0.0:
+    # Written so that what is no number ends here, too: a loop would never end.
+    if count <= 0 or not probability > 0.0:
         return 0
     if probability >= 1.0:
         return count
@@ -171,6 +173,8 @@ cdef int64_t draw_binomial(bitgen_t* bits, int64_t count, double probability) no
 
 cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
     """Poisson(rate), stopping at the largest int64."""
+    if not rate > 0.0:
+        return 0
     if rate <= NUMPY_POISSON_LIMIT:
         return random_poisson(bits, rate)
     if rate >= LARGEST_COUNT:
@@ -179,13 +183,16 @@ cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
 
 
 cdef double draw_real_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
-    """A binomial of a count kept in a double; beyond int64 it is normal to within 1e-9."""
+    """A binomial of a count kept in a double; beyond int64 it is within 1e-7 of its law in total variation."""
     cdef double mean
     if count < REAL_LIMIT:
         return <double> draw_binomial(bits, <int64_t> count, probability)
     mean = count * probability
-    if mean < 0.1 * REAL_LIMIT:
+    # Poisson to within the probability; of counts so large that doubles would lose the pmf there is no other way.
+    if probability < RARE:
         return draw_real_poisson(bits, mean)
+    if mean < 0.1 * REAL_LIMIT:
+        return <double> draw_large_binomial(bits, count, probability)
     return floor(mean + sqrt(mean * (1.0 - probability)) * random_standard_normal(bits))
 
 
@@ -205,6 +212,15 @@ def fill_binomial(object bit_generator, const int64_t[::1] count, const double[:
     with bit_generator.lock, nogil:
         for i in range(out.shape[0]):
             out[i] = draw_binomial(bits, count[i], probability[i])
+
+
+def fill_real_binomial(object bit_generator, const double[::1] count, const double[::1] probability, double[::1] out):
+    """Write one binomial draw per entry, of counts that may pass int64."""
+    cdef bitgen_t* bits = bits_of(bit_generator)
+    cdef Py_ssize_t i
+    with bit_generator.lock, nogil:
+        for i in range(out.shape[0]):
+            out[i] = draw_real_binomial(bits, count[i], probability[i])
 
 
 def fill_poisson(object bit_generator, const double[::1] rate, int64_t[::1] out):

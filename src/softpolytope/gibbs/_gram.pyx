@@ -84,7 +84,7 @@ cdef bint add_filled(
 def add_dense(const double[:, ::1] design, const double[:, ::1] pg_weights, double[:, ::1] out):
     """Add sum_i omega_ik x_ia x_ib, b <= a, to `out` (pairs, experts); pair a (a + 1) / 2 + b."""
     cdef bint is_done = True
-    if design.shape[0] == 0 or pg_weights.shape[1] == 0:
+    if design.shape[0] == 0 or design.shape[1] == 0 or pg_weights.shape[1] == 0:
         return
     with nogil:
         is_done = add_filled(&design[0, 0], NULL, NULL, design.shape[1], pg_weights, out)

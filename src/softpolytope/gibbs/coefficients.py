@@ -9,6 +9,7 @@ from softpolytope.gibbs import _gram
 from softpolytope.gibbs.block import Experts, LayerSums
 from softpolytope.gibbs.process import draw_log_weights
 from softpolytope.gibbs.state import GibbsState, draw_prior_coefficients
+from softpolytope.model._vector_math import log1p_of
 from softpolytope.model.prior import Prior
 from softpolytope.parallel.homes import Home
 
@@ -73,7 +74,7 @@ def refresh_empty_experts(
     # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
     home.each("update", empty, coefficients)
     activations: FloatArray = home.total("activation_sums")
-    log_acceptance = -state.mass / state.n_experts * np.log1p(activations[empty] / state.concentration)
+    log_acceptance = -state.mass / state.n_experts * log1p_of(activations[empty] / state.concentration)
     is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
     chosen = empty[is_accepted]
     state.coefficients[chosen] = coefficients[is_accepted]

@@ -1,7 +1,7 @@
 """Elementary functions of arrays.
 
-The vectorised ones are here for the tests. The others are the C library's: NumPy's own choose their algorithm by the
-processor, and differ in the last bit.
+The vectorised ones are here for the tests. The others are the C library's: NumPy's own choose among more algorithms by
+the processor, and differ in the last bit. The C library has two, with and without fused multiply-add.
 """
 
 import numpy as np
