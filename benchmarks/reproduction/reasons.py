@@ -81,7 +81,7 @@ REASONS = (
         "error",
         "sum",
         ("ijcnn1",),
-        "chance, as far as two trials can tell: the first has 3.78 %, the second 3.36.",
+        "not known. The first trial has 3.78 %, the second 3.36.",
     ),
     Reason(
         "n_experts",
@@ -121,8 +121,8 @@ REASONS = (
         "rvm",
         LARGE,
         """
-        4,000 rows are learned from, because fastrvm is cubic in them, and how many there are decides: with 1,300 rows
-        ijcnn1 had 5.20 % and 24 vectors (an earlier run), with 4,000 it has 2.77 % and 59.
+        4,000 rows are learned from, because fastrvm is cubic in them. With 1,300 rows, and widths searched on 400,
+        ijcnn1 had 5.20 % and 24 vectors (an earlier run); now it has 2.77 % and 59.
         """,
     ),
     Reason("n_experts", "rvm", LARGE, "few rows are learned from, see its errors."),
