@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     _check_page(page, options.check)
     unpack(known, protocol, folder)
     hashes = {name: data_hash(name, options.data_home) for name in sets}
-    _check_archive(page, options.known, [cell for cell in known if cell not in _all_kept(protocol, folder, hashes)])
+    if options.known is not None:
+        _check_archive(page, options.known, known.keys() - _all_kept(protocol, folder, hashes).keys())
     wanted = cells(sets, methods, 1 if options.quick else N_PARTITIONS, options.trials)
     failures = _run_missing(wanted, protocol, options, folder)
     found = _all_kept(protocol, folder, hashes)
@@ -138,12 +139,13 @@ def _check_page(page: Path, checked: Path | None) -> None:
         check_output(page.with_suffix(suffix), checked, option="--page")
 
 
-def _check_archive(page: Path, known: Path | None, lost: Sequence[Cell]) -> None:
+def _check_archive(page: Path, known: Path, lost: Collection[Cell]) -> None:
     """Raise if the page would take the place of an archive that has fits which the page has not."""
     archive = page.with_suffix(".jsonl")
-    if known is not None and lost and archive.exists() and archive.samefile(known):
+    if lost and archive.exists() and archive.samefile(known):
+        name = min(cell.name for cell in lost)
         raise CommandError(
-            f"{known} has {len(lost)} fits of other settings or data, {lost[0].name} among them, and would lose them. "
+            f"{known} has {len(lost)} fits of other settings or data, {name} among them, and would lose them. "
             f"Name another page than {page} (--page)."
         )
 

@@ -53,8 +53,8 @@ AMM, CPM and the library check their rows first, as scikit-learn's estimators do
 
 
 TIMES = """
-Medians over trials. The {n_fits:,} fits of the six sets took {hours:.1f} hours of one core together. What a killed fit
-had done since its last checkpoint counts twice, and the first AMM and CPM after an installation compile their code.
+Medians over trials. Fits took, of one core and together: {told}. What a killed fit had done
+since its last checkpoint counts twice, and the first AMM and CPM after an installation compile their code.
 """
 
 BUILDS = """Fits by build of the package (a hash of its files; the file of a fit has the versions of all packages):
@@ -110,10 +110,12 @@ def _times(summary: Summary) -> str:
     def told(set_name: str, key: str) -> str:
         return f"{np.median([result.fit_seconds for result in summary.results(set_name, key)]):,.1f}"
 
-    of_small = [result for name in SMALL for key in BY_KEY for result in summary.results(name, key)]
-    hours = sum(result.fit_seconds for result in of_small) / 3600.0
+    hours = []
+    for what, sets in (("six sets", SMALL), ("large sets", LARGE)):
+        seconds = [result.fit_seconds for name in sets for key in BY_KEY for result in summary.results(name, key)]
+        hours.append(f"{len(seconds):,} of the {what} {sum(seconds) / 3600.0:.1f} hours")
     table = _by_set(summary, "Fit: seconds of processor time, tuning included", told)
-    return table + TIMES.format(n_fits=len(of_small), hours=hours)
+    return table + TIMES.format(told=", ".join(hours))
 
 
 def _by_set(summary: Summary, title: str, told: Callable[[str, str], str]) -> str:

@@ -119,7 +119,7 @@ def test_relevance_vectors_sparse_rows_and_labels():
     np.testing.assert_allclose(dense.decision_function(X), thin.decision_function(sparse.csr_array(X)))
     assert dense.score(X, words) > 0.88
     few = RelevanceVectorClassifier(1.0, max_rows=40, random_state=0).fit(X, words)
-    assert set(few.machine_.relevance_) <= set(range(40))
+    assert max(few.machine_.relevance_) < 40 <= max(dense.machine_.relevance_)
     assert not np.allclose(few.decision_function(X), dense.decision_function(X))
 
 

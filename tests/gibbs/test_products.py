@@ -109,7 +109,8 @@ def test_another_order_has_other_bits(rng):
 
 
 def test_nothing_is_done_with_nothing():
-    """No rows, or no experts, is not an error."""
+    """No rows, no experts, or for Gram sums no columns, is not an error."""
+    _gram.add_dense(np.ones((3, 0)), np.ones((3, 2)), np.zeros((0, 2)))
     for n_rows, n_experts in ((0, 2), (2, 0)):
         out, linear, pairs = np.empty((n_rows, n_experts)), np.zeros((3, n_experts)), np.zeros((6, n_experts))
         _activation.predict_dense(np.ones((n_rows, 3)), np.ones((3, n_experts)), out)

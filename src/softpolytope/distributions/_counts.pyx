@@ -183,12 +183,13 @@ cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
 
 
 cdef double draw_real_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
-    """A binomial of a count kept in a double; beyond int64 it is within 1e-7 of its law in total variation."""
+    """A binomial of a count kept in a double; beyond int64 its total variation from the law is below 1e-7, by bounds."""
     cdef double mean
     if count < REAL_LIMIT:
         return <double> draw_binomial(bits, <int64_t> count, probability)
     mean = count * probability
-    # Poisson to within the probability; of counts so large that doubles would lose the pmf there is no other way.
+    # Poisson is within the probability of it. Else there are at most 4e24 trials, whose rounding to a double moves the
+    # logarithm of the pmf by 4e24 2^-106 / 2 or so, 2e-8; with many more it would be lost.
     if probability < RARE:
         return draw_real_poisson(bits, mean)
     if mean < 0.1 * REAL_LIMIT:
