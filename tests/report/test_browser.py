@@ -1,74 +1,73 @@
-"""The page in a real browser: headless Chromium, driven by Selenium, where both are installed.
-
-axe-core is looked for in the file that SOFTPOLYTOPE_AXE names, then in node_modules here and in the folders above.
-"""
+"""The report in a real browser: a headless Chromium or Chrome of this machine, driven by Playwright."""
 
 import os
 import shutil
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from playwright.sync_api import sync_playwright
 
 from softpolytope.report import write_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs Selenium, which is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+CHROMIUM = os.environ.get("SOFTPOLYTOPE_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs Chromium and chromedriver, which are not installed"),
-    # Selenium leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome on PATH; SOFTPOLYTOPE_BROWSER may name one"),
 ]
 PATIENCE = 30.0
 
 
-def axe_path():
-    """The file of axe-core, or None."""
-    named = os.environ.get("SOFTPOLYTOPE_AXE")
-    folders = [Path.cwd(), *Path.cwd().parents]
-    known = [Path(named)] if named else [folder / "node_modules/axe-core/axe.min.js" for folder in folders]
-    return next((path for path in known if path.is_file()), None)
+class Browser:
+    """One page of a browser that records console messages, errors and requests."""
+
+    def __init__(self, page):
+        self.page = page
+        self.messages, self.requests = [], []
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def run(self, script, *arguments):
+        """Run a script as the body of a function of the page and return its result."""
+        # The text goes into the expression itself: the page's content security policy forbids eval.
+        return self.page.evaluate(f"(given) => (function () {{ {script} }}).apply(null, given)", list(arguments))
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """One browser for all tests."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+def chromium():
+    """One browser process for all tests."""
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        process = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield process
+        process.close()
 
 
 @pytest.fixture
-def visit(browser, tmp_path):
-    """Writes the report of a model and opens it; in a theme, at a width."""
+def visit(chromium, tmp_path):
+    """Write the report of a model and open it; in a theme, at a width."""
+    contexts = []
 
     def go(model, X, y, theme="light", width=1200, **given):
         write_report(model, X, y, tmp_path / "report.html", **given)
-        scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for kind in ("browser", "performance"):
-            browser.get_log(kind)
-        browser.get((tmp_path / "report.html").as_uri())
+        contexts.append(chromium.new_context(color_scheme=theme, viewport={"width": width, "height": 900}))
+        browser = Browser(contexts[-1].new_page())
+        browser.page.goto((tmp_path / "report.html").as_uri())
         settle(browser)
         return browser
 
-    return go
+    yield go
+    for context in contexts:
+        context.close()
 
 
 def settle(browser):
-    """Wait until the map is drawn in full and its text is told."""
+    """Wait until the map is drawn in full and its text is up to date."""
     end = time.monotonic() + PATIENCE
-    while browser.execute_script("return document.getElementById('map-canvas').dataset.state") != "ready":
+    while browser.run("return document.getElementById('map-canvas').dataset.state") != "ready":
         assert time.monotonic() < end, "the map was not drawn in time"
         time.sleep(0.02)
     time.sleep(0.4)
@@ -76,17 +75,17 @@ def settle(browser):
 
 def picture(browser):
     """The pixels of the map."""
-    return browser.execute_script("return document.getElementById('map-canvas').toDataURL()")
+    return browser.run("return document.getElementById('map-canvas').toDataURL()")
 
 
 def text(browser, name):
     """The text of an element."""
-    return browser.execute_script("return document.getElementById(arguments[0]).textContent", name)
+    return browser.run("return document.getElementById(arguments[0]).textContent", name)
 
 
 def change(browser, name, value):
     """Set a control as a user does, events included."""
-    browser.execute_script(
+    browser.run(
         """const item = document.getElementById(arguments[0]);
         item.value = arguments[1];
         for (const kind of ["input", "change"]) item.dispatchEvent(new Event(kind, { bubbles: true }));""",
@@ -98,13 +97,13 @@ def change(browser, name, value):
 
 def click(browser, selector):
     """Click an element."""
-    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
+    browser.run("document.querySelector(arguments[0]).click()", selector)
     settle(browser)
 
 
 def column(browser, number):
     """Texts of a column of the table."""
-    return browser.execute_script(
+    return browser.run(
         """const lines = [...document.querySelectorAll("#rows-table tbody tr")];
         return lines.map((line) => line.cells[arguments[0]].innerText);""",
         number,
@@ -115,11 +114,9 @@ def column(browser, number):
 def test_loads_without_errors_or_requests(visit, any_model, theme):
     """The console stays empty and nothing but the file itself is fetched."""
     browser = visit(*any_model, theme=theme)
-    assert browser.get_log("browser") == []
-    messages = [entry["message"] for entry in browser.get_log("performance")]
-    asked = [message for message in messages if "Network.requestWillBeSent" in message]
-    assert len(asked) == 1
-    assert "report.html" in asked[0]
+    assert browser.messages == []
+    assert len(browser.requests) == 1
+    assert browser.requests[0].endswith("report.html")
     assert "At threshold 0.50" in text(browser, "map-text")
 
 
@@ -131,16 +128,16 @@ def test_hostile_texts_do_not_run(visit, modes):
     browser = visit(model, X, y, title=evil, feature_names=[evil, "n"], raw_columns=[evil, "k"], raw_rows=rows)
     assert column(browser, 6)[0].startswith(evil[:40])
     click(browser, ".more")
-    assert browser.execute_script("return window.hit") is None
-    assert browser.title == evil
-    assert browser.get_log("browser") == []
+    assert browser.run("return window.hit") is None
+    assert browser.page.title() == evil
+    assert browser.messages == []
 
 
 def test_probabilities_agree(visit, any_model):
     """What the page computes is `predict_proba`, to 1e-9."""
     model, X, y = any_model
     browser = visit(model, X, y)
-    found = browser.execute_script("return arguments[0].map((x) => softpolytope.probabilities(x))", X.tolist())
+    found = browser.run("return arguments[0].map((x) => softpolytope.probabilities(x))", X.tolist())
     np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -184,7 +181,7 @@ def test_expert_switch_leaves_the_average(visit, modes):
     """Experts are those of the best mode, so the map goes there by itself."""
     browser = visit(*modes)
     click(browser, "#map-experts input")
-    assert browser.execute_script("return document.querySelector('input[name=view]:checked').value") == "best"
+    assert browser.run("return document.querySelector('input[name=view]:checked').value") == "best"
 
 
 def test_features_classes_and_held_row_change_the_picture(visit, several):
@@ -195,17 +192,17 @@ def test_features_classes_and_held_row_change_the_picture(visit, several):
         change(browser, name, value)
         assert picture(browser) not in seen
         seen.append(picture(browser))
-    first = browser.execute_script("return document.getElementById('map-first').value")
-    second = browser.execute_script("return document.getElementById('map-second').value")
+    first = browser.run("return document.getElementById('map-first').value")
+    second = browser.run("return document.getElementById('map-second').value")
     change(browser, "map-first", second)
-    assert browser.execute_script("return document.getElementById('map-second').value") == first
+    assert browser.run("return document.getElementById('map-second').value") == first
 
 
 def test_keyboard_moves_a_cross_and_tells_where_it_is(visit, any_model):
     """The probability told is the model's at the medians and the place of the cross."""
     browser = visit(*any_model)
     before = picture(browser)
-    browser.execute_script(
+    browser.run(
         """const map = document.getElementById("map-canvas");
         map.focus();
         map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));"""
@@ -218,7 +215,7 @@ def test_keyboard_moves_a_cross_and_tells_where_it_is(visit, any_model):
 def test_dots_have_tooltips(visit, modes):
     """The row under the pointer says what it is."""
     browser = visit(*modes)
-    shown = browser.execute_script(
+    shown = browser.run(
         """const map = document.getElementById("map-canvas"), box = map.getBoundingClientRect();
         const tip = document.getElementById("map-tip");
         for (let x = 0; x < box.width; x += 6) for (let y = 0; y < box.height; y += 6) {
@@ -235,15 +232,15 @@ def test_every_column_sorts(visit, any_model):
     model, X, y = any_model
     browser = visit(model, X, y)
     change(browser, "rows-size", 100)
-    n_columns = browser.execute_script("return document.querySelectorAll('#rows-table thead th').length")
+    n_columns = browser.run("return document.querySelectorAll('#rows-table thead th').length")
     for number in range(n_columns):
         for wanted in ("ascending", "descending"):
             head = f"#rows-table thead th:nth-child({number + 1})"
-            browser.execute_script("document.querySelector(arguments[0]).click()", f"{head} button")
-            if browser.execute_script("return document.querySelector(arguments[0]).ariaSort", head) != wanted:
-                browser.execute_script("document.querySelector(arguments[0]).click()", f"{head} button")
-            assert browser.execute_script("return document.querySelector(arguments[0]).ariaSort", head) == wanted
-            assert browser.execute_script("return document.activeElement.closest('th').cellIndex") == number
+            browser.run("document.querySelector(arguments[0]).click()", f"{head} button")
+            if browser.run("return document.querySelector(arguments[0]).ariaSort", head) != wanted:
+                browser.run("document.querySelector(arguments[0]).click()", f"{head} button")
+            assert browser.run("return document.querySelector(arguments[0]).ariaSort", head) == wanted
+            assert browser.run("return document.activeElement.closest('th').cellIndex") == number
     click(browser, "#rows-table thead th:first-child button")
     assert [int(cell) for cell in column(browser, 0)] == list(range(min(len(X), 100)))
 
@@ -256,7 +253,7 @@ def test_numbers_with_holes_sort_by_size(visit, modes, n_rows):
     chosen = np.arange(n_rows) % len(X)
     browser = visit(model, X[chosen], y[chosen], raw_columns=["n"], raw_rows=[[value] for value in numbers])
     change(browser, "rows-size", 100)
-    place = browser.execute_script("return document.querySelectorAll('#rows-table thead th').length") - 1
+    place = browser.run("return document.querySelectorAll('#rows-table thead th').length") - 1
     known = sorted(value for value in numbers if value is not None)
     missing = [None] * (n_rows - len(known))
     for wanted in (known + missing, known[::-1] + missing):
@@ -265,7 +262,7 @@ def test_numbers_with_holes_sort_by_size(visit, modes, n_rows):
         click(browser, "#rows-last")
         assert [numbers[int(cell)] for cell in column(browser, 0)] == wanted[100 * ((n_rows - 1) // 100) :]
         assert column(browser, place)[-len(missing) :] == [""] * len(missing)
-    assert browser.get_log("browser") == []
+    assert browser.messages == []
 
 
 def test_least_certain_come_first_and_wrong_ones_can_be_had_alone(visit, modes):
@@ -284,10 +281,10 @@ def test_pages_turn(visit, modes):
     """To the last and back, with buttons that know where they are."""
     browser = visit(*modes)
     first = column(browser, 0)
-    assert browser.execute_script("return document.getElementById('rows-back').disabled")
+    assert browser.run("return document.getElementById('rows-back').disabled")
     click(browser, "#rows-last")
     assert text(browser, "rows-page") == "Page 6 of 6"
-    assert browser.execute_script("return document.getElementById('rows-next').disabled")
+    assert browser.run("return document.getElementById('rows-next').disabled")
     click(browser, "#rows-first")
     assert column(browser, 0) == first
 
@@ -304,37 +301,34 @@ def test_ten_thousand_rows(visit, modes):
     assert [int(cell) for cell in column(browser, 0)] == lowest[:100].tolist()
     click(browser, "#rows-wrong")
     assert f"of {(model.predict(X) != y).sum():,} wrong rows" in text(browser, "rows-status")
-    assert browser.get_log("browser") == []
+    assert browser.messages == []
 
 
 def test_fits_narrow_screens(visit, any_model):
     """At 360 pixels nothing sticks out; wide tables scroll in their own frame."""
     browser = visit(*any_model, width=360)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+    assert browser.run("return document.documentElement.scrollWidth") <= 360
 
 
 def test_prints_the_map_as_a_picture(visit, modes):
     """Before printing there is an image with the map's text, and the table is whole."""
     browser = visit(*modes)
-    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-    assert browser.execute_script("return document.getElementById('map-print').src").startswith("data:image/png")
-    assert "At threshold" in browser.execute_script("return document.getElementById('map-print').alt")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("return document.getElementById('map-print').src").startswith("data:image/png")
+    assert "At threshold" in browser.run("return document.getElementById('map-print').alt")
     assert len(column(browser, 0)) == len(modes[1])
-    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    browser.run("dispatchEvent(new Event('afterprint'))")
     assert len(column(browser, 0)) == 25
-    assert len(browser.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 10_000
+    assert len(browser.page.pdf()) > 10_000
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
 def test_axe_finds_no_fault(visit, any_model, theme, width):
     """Contrast, names, roles, structure, with details of a row and all tables open."""
-    path = axe_path()
-    if path is None:
-        pytest.skip("needs axe-core: npm install axe-core, or SOFTPOLYTOPE_AXE=.../axe.min.js")
     browser = visit(*any_model, theme=theme, width=width)
-    browser.execute_script("for (const item of document.querySelectorAll('details')) item.open = true")
+    browser.run("for (const item of document.querySelectorAll('details')) item.open = true")
     click(browser, ".more")
-    browser.execute_script(path.read_text(encoding="utf-8"))
-    found = browser.execute_async_script("axe.run().then((found) => arguments[0](found.violations))")
+    browser.page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+    found = browser.page.evaluate("axe.run().then((found) => found.violations)")
     assert [(item["id"], item["impact"], item["nodes"][0]["html"][:200]) for item in found] == []
