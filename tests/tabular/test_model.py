@@ -33,6 +33,17 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     assert np.array_equal(model.predict_proba(columns), model.predict_proba(data))
 
 
+def test_blanks_behind_cells_make_no_classes_and_no_categories(tmp_path):
+    """'no' and 'no ' are one class, 'red ' is red, and 'NA ' is missing, at fit and at prediction."""
+    cells = [("1", "red", "no"), ("2 ", "red ", "no "), ("3", "NA ", "yes "), ("4", "blue", "yes")] * 10
+    path = write_csv(tmp_path / "train.csv", cells, ["n", "colour", "y"])
+    model = TableClassifier(SoftplusClassifier(random_state=0)).fit(path, "y")
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.feature_names_ == ("n", "colour=blue", "colour=red", "colour is missing")
+    rows = model.encode(path)
+    assert rows[:3].tolist() == [[1.0, 0.0, 1.0, 0.0], [2.0, 0.0, 1.0, 0.0], [3.0, 0.0, 0.0, 1.0]]
+
+
 def test_hostile_files_are_refused(tmp_path):
     """Whatever is changed in the table's part: columns, target, scores, classes, numbers of columns."""
     path = tmp_path / "m"

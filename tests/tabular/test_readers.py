@@ -27,6 +27,59 @@ def test_csv_cells_and_lines(tmp_path):
     assert chunk.place(2).endswith("a.csv, line 6")
 
 
+BLANKS = """n , word,  last
+1 ,no ,x\t
+ 2,\tno," y "
+3 , "no " ,z
+  \t
+NA ,NA ,"two
+lines , both "\x20
+4," a "" b ,"\t,  5" pipe\t
+5 ,?,w """
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_blanks_around_cells_are_no_part_of_them(tmp_path, end, delimiter):
+    """Before and behind, spaces and tabs; cells in quotes keep theirs, over several lines too."""
+    text = BLANKS.replace("\t", " ") if delimiter == "\t" else BLANKS
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.replace(",", delimiter).replace("\n", end).encode())
+    (chunk,) = read(path)
+    assert list(chunk.columns) == ["n", "word", "last"]
+    assert list(chunk.cells("n")) == ["1", "2", "3", "NA", "4", "5"]
+    assert np.isnan(chunk.numbers("n")).tolist() == [False, False, False, True, False, False]
+    assert list(chunk.cells("word")) == ["no", "no", "no ", "NA", f' a " b {delimiter}', "?"]
+    assert chunk.texts("word") == ["no", "no", "no ", "", f' a " b {delimiter}', ""]
+    assert list(chunk.cells("last")) == ["x", " y ", "z", f"two{end}lines {delimiter} both ", '5" pipe', "w"]
+    assert list(chunk.lines) == [2, 3, 4, 7, 8, 9]
+
+
+def test_cells_of_any_letters_come_back(tmp_path, rng):
+    """Written with blanks around them, in quotes where they need them or by chance, 2,000 random cells are the same."""
+    cells = [["".join(rng.choice(list('a,"\n\t '), rng.integers(1, 8))) for _ in range(4)] for _ in range(500)]
+    blanks = [" ", "\t", "", "  "]
+
+    def written(cell):
+        needs_quotes = cell != cell.strip(" \t") or any(letter in cell for letter in ',"\n') or rng.random() < 0.5
+        text = '"' + cell.replace('"', '""') + '"' if needs_quotes else cell
+        return str(rng.choice(blanks)) + text + str(rng.choice(blanks))
+
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c,d\n" + "".join(",".join(map(written, row)) + "\n" for row in cells), newline="")
+    (chunk,) = read(path)
+    assert [list(row) for row in zip(*(chunk.cells(name) for name in "abcd"), strict=True)] == cells
+
+
+def test_two_readings_of_one_file_at_once(tmp_path):
+    """Each keeps its own place, in the middle of quotes or not."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1 ,"x \n y " \n2 , z \n')
+    table = open_table(path)
+    for one, other in zip(table.chunks(), table.chunks(), strict=True):
+        assert list(one.cells("b")) == list(other.cells("b")) == ["x \n y ", "z"]
+
+
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_other_delimiters_are_found(tmp_path, delimiter):
     """By the first line, or as told."""

@@ -1,6 +1,7 @@
 """CSV files in chunks, by the standard library: every error names its line."""
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -11,10 +12,15 @@ from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
 CELLS = 400_000
 LONGEST_LINE = 10_000_000  # characters
 DELIMITERS = ",;\t|"
+# Ends of lines whose last cell has a blank behind it.
+BLANK_ENDS = (" \n", " \r\n", " \r", " ")
 
 
 class CsvTable:
-    """A CSV file with a header; UTF-8, commas, semicolons, tabs or bars between cells."""
+    """A CSV file with a header; UTF-8, commas, semicolons, tabs or bars between cells.
+
+    Blanks around a cell are no part of it; a cell in quotes keeps those inside them.
+    """
 
     def __init__(self, path: Path, delimiter: str | None = None) -> None:
         self._path = path
@@ -62,9 +68,11 @@ class CsvTable:
 
     def _records(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
         """Cells of every line that has any, with the line's number."""
-        reader = csv.reader(self._lines(file), delimiter=self._delimiter, strict=True, skipinitialspace=True)
+        stripper = _Stripper(self._delimiter)
+        reader = csv.reader(self._lines(file, stripper), delimiter=self._delimiter, strict=True, skipinitialspace=True)
         try:
             for row in reader:
+                stripper.is_start = True
                 if row:
                     yield reader.line_num, row
         except csv.Error as error:
@@ -72,14 +80,44 @@ class CsvTable:
         except UnicodeError:
             raise TableError(f"{self.name} {_undecodable(self._path)}") from None
 
-    def _lines(self, file: TextIO) -> Iterator[str]:
-        """Lines, none of which may fill the memory."""
+    def _lines(self, file: TextIO, stripper: "_Stripper") -> Iterator[str]:
+        """Lines without blanks around their cells; none of them may fill the memory."""
+        before, has_tabs = f" {self._delimiter}", self._delimiter == "\t"
         while line := file.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE:
                 raise TableError(f"{self.name} has a line of over {LONGEST_LINE} characters. Is it a CSV file?")
             if "\x00" in line:
                 raise TableError(f"{self.name} has NUL characters, as no text has. Is it a CSV file?")
+            # Most lines have no such blanks, and are not looked at more closely.
+            if before in line or line.endswith(BLANK_ENDS) or ("\t" in line and not has_tabs):
+                line = stripper.stripped(line)
+            stripper.is_start = False
             yield line
+
+
+class _Stripper:
+    """Remove blanks around the cells of lines, and keep those between quotes."""
+
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = delimiter
+        self._blanks = " \t".replace(delimiter, "")
+        self.is_start = True  # whether the next line begins a record, and does not go on in one with quotes
+        mark, blanks = re.escape(delimiter), f"[{self._blanks}]*"
+        quoted = r'"[^"]*(?:""[^"]*)*(?:"|\Z)'
+        self._cell = re.compile(rf"{blanks}({quoted}){blanks}(?=[{mark}\r\n]|\Z)|[^{mark}\r\n]+")
+
+    def stripped(self, line: str) -> str:
+        """Return the line without blanks around its cells."""
+        if not self.is_start:
+            # A quote in front makes a line that begins between quotes one that begins with a cell in quotes.
+            return self._cell.sub(self._bare, f'"{line}')[1:]
+        if '"' in line:
+            return self._cell.sub(self._bare, line)
+        cells = line.rstrip("\r\n").split(self._delimiter)
+        return self._delimiter.join([cell.strip(self._blanks) for cell in cells]) + "\n"
+
+    def _bare(self, cell: re.Match[str]) -> str:
+        return cell[1] or cell[0].strip(self._blanks)
 
 
 def _opened(path: Path) -> TextIO:
