@@ -7,6 +7,9 @@ import numpy as np
 
 from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, Values, checked_names
 
+# Texts of what data frames hold where a value is missing, besides None and NaN.
+ABSENT = ("<NA>", "NaT")
+
 
 class FrameTable:
     """A pandas or polars data frame, or a dict of columns: one chunk."""
@@ -47,5 +50,5 @@ def _is_long(column: Any) -> bool:
 
 def _text(value: Any) -> str:
     # NaN differs from itself; pandas.NA has no truth value and says so by its text.
-    is_missing = value is None or (isinstance(value, float) and value != value) or str(value) in ("<NA>", "NaT")  # noqa: PLR0124
+    is_missing = value is None or (isinstance(value, float) and value != value) or str(value) in ABSENT  # noqa: PLR0124
     return "" if is_missing else str(value)

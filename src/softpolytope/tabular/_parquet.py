@@ -1,4 +1,4 @@
-"""Parquet files in chunks, by pyarrow."""
+"""Parquet files and Arrow tables in chunks, by pyarrow."""
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -23,16 +23,7 @@ class ParquetTable:
         self._path = path
         with path.open("rb"):
             pass  # what cannot be opened is told at once, by its own error
-        schema = self._reading(lambda file: file.schema_arrow)
-        self.columns = checked_names(schema.names, self.name)
-        arrow = _arrow()
-        for field in schema:
-            kind = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
-            if not _is_plain(kind, arrow.types):
-                raise TableError(
-                    f"{self.name}: column {field.name!r} is of type {str(field.type)[:60]}, which is no plain number "
-                    "or text. Write the table again without it, or with its parts as columns of their own."
-                )
+        self.columns = _checked_columns(self._reading(lambda file: file.schema_arrow), self.name)
 
     @property
     def name(self) -> str:
@@ -41,34 +32,12 @@ class ParquetTable:
 
     def chunks(self) -> Iterator[Chunk]:
         """Rows, counted from 0."""
-        arrow = _arrow()
+        batches = self._reading(lambda file: file.iter_batches(batch_size=_rows_at_once(self.columns)))
         first = 0
-        at_once = max(1, CELLS // max(1, len(self.columns)))
-        batches = self._reading(lambda file: file.iter_batches(batch_size=at_once))
         while (batch := self._next(batches)) is not None:
             if batch.num_rows:
-                columns: dict[str, Values] = {}
-                exact: dict[str, Sequence[str]] = {}
-                for name, column in zip(self.columns, batch.columns, strict=True):
-                    columns[name], texts = self._values(name, column, arrow)
-                    if texts is not None:
-                        exact[name] = texts
-                yield Chunk(self.name, columns, range(first, first + batch.num_rows), "row", exact=exact)
+                yield _chunk(self.name, self.columns, batch, first)
             first += batch.num_rows
-
-    def _values(self, name: str, column: Any, arrow: Any) -> tuple[Values, list[str] | None]:
-        """The cells of a column, and the texts of numbers with more digits than these can hold."""
-        kinds = arrow.types
-        try:
-            if kinds.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            if kinds.is_floating(column.type) or kinds.is_integer(column.type) or kinds.is_decimal(column.type):
-                numbers = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-                values = np.asarray(numbers, dtype=np.float64)
-                return values, _exact_texts(column, values, kinds)
-            return ["" if value is None else str(value) for value in column.to_pylist()], None
-        except Exception as error:
-            raise TableError(f"{self.name}: column {name!r} cannot be read: {_brief(error)}") from None
 
     def _reading(self, work: Any) -> Any:
         """What pyarrow gives; a damaged file makes it raise nearly anything."""
@@ -83,6 +52,70 @@ class ParquetTable:
             return next(batches, None)
         except Exception as error:
             raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+
+
+class ArrowTable:
+    """A table or a record batch of pyarrow in memory."""
+
+    name = "the table"
+
+    def __init__(self, table: Any) -> None:
+        self._batches = table.to_batches() if hasattr(table, "to_batches") else [table]
+        self.columns = _checked_columns(table.schema, self.name)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Rows, counted from 0."""
+        first = 0
+        at_once = _rows_at_once(self.columns)
+        for batch in self._batches:
+            for start in range(0, batch.num_rows, at_once):
+                part = batch.slice(start, at_once)
+                yield _chunk(self.name, self.columns, part, first)
+                first += part.num_rows
+
+
+def _rows_at_once(columns: Sequence[str]) -> int:
+    return max(1, CELLS // max(1, len(columns)))
+
+
+def _checked_columns(schema: Any, source: str) -> tuple[str, ...]:
+    """Names of the columns, all of which must hold plain values."""
+    arrow = _arrow()
+    for field in schema:
+        kind = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
+        if not _is_plain(kind, arrow.types):
+            raise TableError(
+                f"{source}: column {field.name!r} is of type {str(field.type)[:60]}, which is no plain number "
+                "or text. Write the table again without it, or with its parts as columns of their own."
+            )
+    return checked_names(schema.names, source)
+
+
+def _chunk(source: str, names: Sequence[str], batch: Any, first: int) -> Chunk:
+    """The rows of a record batch, of which the first has this number."""
+    columns: dict[str, Values] = {}
+    exact: dict[str, Sequence[str]] = {}
+    for name, column in zip(names, batch.columns, strict=True):
+        try:
+            columns[name], texts = _values(column)
+        except Exception as error:
+            raise TableError(f"{source}: column {name!r} cannot be read: {_brief(error)}") from None
+        if texts is not None:
+            exact[name] = texts
+    return Chunk(source, columns, range(first, first + batch.num_rows), "row", exact=exact)
+
+
+def _values(column: Any) -> tuple[Values, list[str] | None]:
+    """The cells of a column, and the texts of numbers with more digits than these can hold."""
+    arrow = _arrow()
+    kinds = arrow.types
+    if kinds.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kinds.is_floating(column.type) or kinds.is_integer(column.type) or kinds.is_decimal(column.type):
+        numbers = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        values = np.asarray(numbers, dtype=np.float64)
+        return values, _exact_texts(column, values, kinds)
+    return ["" if value is None else str(value) for value in column.to_pylist()], None
 
 
 def _exact_texts(column: Any, values: FloatArray, kinds: Any) -> list[str] | None:

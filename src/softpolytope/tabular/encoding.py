@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.tabular.table import Chunk, TableError, as_codes, listed
+from softpolytope.tabular.spelling import places_of, spellings
+from softpolytope.tabular.table import Chunk, TableError, listed
 
 MOST_COLUMNS = 100_000
 
@@ -39,7 +40,10 @@ class NumericColumn:
 
 @dataclass(frozen=True, slots=True)
 class CategoryColumn:
-    """A column of categories, one encoded column of zeros and ones each; any other value is zero in all of them."""
+    """A column of categories, one encoded column of zeros and ones each; any other value is zero in all of them.
+
+    Whole numbers and truth values are recognized in all their spellings: 2 as 2.0, True as true and 1.
+    """
 
     name: str
     categories: tuple[str, ...]
@@ -51,12 +55,15 @@ class CategoryColumn:
         names = tuple(f"{self.name}={category}" for category in self.categories)
         return (*names, f"{self.name} is missing") if self.has_missing else names
 
+    @property
+    def places(self) -> dict[str, int]:
+        """The encoded column of each category in all its spellings; "" is a missing value, if that is a category."""
+        missing = {"": len(self.categories)} if self.has_missing else {}
+        return spellings(self.categories) | missing
+
     def write(self, chunk: Chunk, out: FloatArray) -> None:
         """Write zeros and ones into (rows, encoded columns)."""
-        known = {category: code for code, category in enumerate(self.categories)}
-        if self.has_missing:
-            known[""] = len(self.categories)
-        codes = as_codes(chunk.texts(self.name), known)
+        codes = places_of(chunk.texts(self.name), self.places)
         rows = np.flatnonzero(codes >= 0)
         out[:] = 0.0
         out[rows, codes[rows]] = 1.0

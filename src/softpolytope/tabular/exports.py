@@ -2,29 +2,37 @@
 
 from typing import Any
 
+from softpolytope.tabular._frames import ABSENT
 from softpolytope.tabular.encoding import CategoryColumn, Column
 from softpolytope.tabular.model import TableClassifier
+from softpolytope.tabular.table import MISSING
 
 _PYTHON = '''
 
-# The raw columns: (name, what is taken for a missing number), or (name, categories, whether missing is one of them).
+import re
+
+# The raw columns: (name, what is taken for a missing number), or (name, number of encoded columns, the place among them
+# of each category in all its spellings); the category "" is a missing value.
 COLUMNS = {columns}
+# Texts of missing values.
+MISSING = {missing}
 
 
 def encode(row):
-    """The N_FEATURES numbers of a raw row, a dict by column name; None, "" or NaN where a value is missing."""
+    """The N_FEATURES numbers of a raw row, a dict by column name; None, NaN or a text of MISSING for no value."""
     x = []
     for name, *rest in COLUMNS:
         value = row[name]
-        is_missing = value is None or value == "" or value != value
+        is_missing = str(value) in MISSING
         if len(rest) == 1:
             if is_missing and rest[0] is None:
                 raise ValueError(f"column {{name!r}} has no value, and the model has none to take instead.")
             x.append(float(rest[0] if is_missing else value))
         else:
-            categories, has_missing = rest
-            x.extend(float(not is_missing and text_of(value) == category) for category in categories)
-            x.extend([float(is_missing)] if has_missing else [])
+            n_encoded, places = rest
+            text = "" if is_missing else text_of(value)
+            place = places.get(text, places.get(canonical(text), -1))
+            x.extend(float(number == place) for number in range(n_encoded))
     return x
 
 
@@ -32,6 +40,14 @@ def text_of(value):
     """A value as a category: whole numbers without a point."""
     is_float = not isinstance(value, int) and hasattr(value, "is_integer")
     return str(int(value)) if is_float and value.is_integer() else str(value)
+
+
+def canonical(text):
+    """The text of a whole number without a point or a plus sign; any other text as it is."""
+    match = re.fullmatch(r"([-+]?)(0|[1-9][0-9]*)(\\.0*)?", text)
+    if match is None:
+        return text
+    return "-" + match[2] if match[1] == "-" and match[2] != "0" else match[2]
 
 
 def predict_proba_of_row(row):
@@ -68,14 +84,16 @@ def sql_query(model: TableClassifier, table: str) -> str:
 def python_source_of(model: TableClassifier) -> str:
     """A module without dependencies: `predict_proba_of_row(row)` and `predict_row(row)` take raw rows."""
     source = str(model.classifier_.to_python_source())
-    columns: list[tuple[Any, ...]] = []
-    for column in model.encoder_.columns:
-        if isinstance(column, CategoryColumn):
-            columns.append((column.name, list(column.categories), column.has_missing))
-        else:
-            columns.append((column.name, column.fill))
+    columns = [_python_column(column) for column in model.encoder_.columns]
     text = "[\n    " + ",\n    ".join(map(ascii, columns)) + ",\n]"
-    return source.rstrip("\n") + "\n" + _PYTHON.format(columns=text)
+    missing = ascii(sorted({*MISSING, *ABSENT}))
+    return source.rstrip("\n") + "\n" + _PYTHON.format(columns=text, missing=missing)
+
+
+def _python_column(column: Column) -> tuple[Any, ...]:
+    if isinstance(column, CategoryColumn):
+        return column.name, len(column.encoded_names), column.places
+    return column.name, column.fill
 
 
 def _sql_columns(column: Column) -> list[str]:

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +24,7 @@ from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, read_rows, study
 from softpolytope.tabular.readers import open_table
 from softpolytope.tabular.table import Chunk, TableError
 from softpolytope.tabular.target import Target
+from softpolytope.tabular.unknown import UnknownCategories
 
 KIND = "TableClassifier"
 # Error and log-loss on held-out rows, by the name of the model.
@@ -34,7 +36,9 @@ class TableClassifier:
 
     Numbers that are missing become the median of the training rows. Every category is a column of zeros and ones;
     missing is a category of its own if training rows had missing values. A category that training rows did not have is
-    zero in all of these columns. Columns are found by name; those the model does not know are ignored.
+    zero in all of these columns; a column that has no other is a warning. Whole numbers as categories are recognized
+    whether they are written as 2 or 2.0, and truth values whether as True, true or 1. Columns are found by name; those
+    the model does not know are ignored.
 
     Parameters
     ----------
@@ -64,8 +68,8 @@ class TableClassifier:
     >>> model = TableClassifier().fit(table, "buys")
     >>> model.feature_names_
     ('age', 'colour=blue', 'colour=red')
-    >>> model.predict({"age": [55.0], "colour": ["green"]}).tolist()
-    ['yes']
+    >>> model.predict({"age": [55.0, 20.0], "colour": ["green", "red"]}).tolist()
+    ['yes', 'no']
     """
 
     encoder_: TableEncoder
@@ -85,7 +89,7 @@ class TableClassifier:
 
         Parameters
         ----------
-        table : path, data frame, dict of columns, or what `open_table` gave
+        table : path, data frame, Arrow table, dict of columns, or what `open_table` gave
             With the target among its columns.
         target : str
             Name of the column to predict.
@@ -161,18 +165,28 @@ class TableClassifier:
 
     def encode(self, table: Any) -> FloatArray:
         """Rows as the classifier takes them, (n_rows, n_encoded)."""
+        return self._encoded(table)
+
+    def _encoded(self, table: Any) -> FloatArray:
+        """Encode rows; what calls this is called by the user, whom warnings are for."""
         if isinstance(table, Chunk):
             return self.encoder_.encode(table)
-        parts = [self.encoder_.encode(chunk) for chunk in _opened(table).chunks()]
+        parts = []
+        unknown = UnknownCategories(self.encoder_)
+        for chunk in _opened(table).chunks():
+            parts.append(self.encoder_.encode(chunk))
+            unknown.add(chunk, parts[-1])
+        for message in unknown.warnings:
+            warnings.warn(message, stacklevel=3)
         return np.concatenate(parts) if parts else np.empty((0, self.n_features_in_))
 
     def predict_proba(self, table: Any) -> FloatArray:
         """Probabilities of the classes, (n_rows, n_classes)."""
-        return np.asarray(self.classifier_.predict_proba(self.encode(table)))
+        return np.asarray(self.classifier_.predict_proba(self._encoded(table)))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classifier_.predict(self.encode(table)))
+        return np.asarray(self.classifier_.predict(self._encoded(table)))
 
     def save(self, path: str | Path) -> None:
         """Write a file that `softpolytope.load_model` reads; no pickle inside."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from softpolytope.tabular._csv import CsvTable
 from softpolytope.tabular._frames import FrameTable
-from softpolytope.tabular._parquet import ParquetTable
+from softpolytope.tabular._parquet import ArrowTable, ParquetTable
 from softpolytope.tabular._svmlight import LABEL, SvmlightTable
 from softpolytope.tabular.table import Table, TableError
 
@@ -23,11 +23,11 @@ ENDINGS: dict[str, Format] = {
 
 
 def open_table(source: Any, *, file_format: Format | None = None, delimiter: str | None = None) -> Table:
-    """A table of a path, a data frame or a dict of columns.
+    """A table of a path, a data frame, an Arrow table or a dict of columns.
 
     Parameters
     ----------
-    source : path, data frame or dict of columns
+    source : path, data frame, Arrow table or dict of columns
         Files are read in chunks, and again from the start each time they are gone through.
     file_format : {"csv", "parquet", "svmlight"}, optional
         By default what the ending of the path says.
@@ -47,6 +47,9 @@ def open_table(source: Any, *, file_format: Format | None = None, delimiter: str
     >>> [chunk.texts("colour") for chunk in table.chunks()]
     [['red', '']]
     """
+    # Of its type: a data frame has its columns as attributes, too, whatever their names.
+    if hasattr(type(source), "schema") and hasattr(type(source), "column_names"):
+        return ArrowTable(source)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         return FrameTable(source)
     path = Path(source)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softpolytope.tabular.encoding import CategoryColumn, Column, NumericColumn
+from softpolytope.tabular.spelling import canonical_texts
 from softpolytope.tabular.table import Chunk, TableError, named, parsed, shown
 
 # Different texts that are remembered of a column; more are not counted.
@@ -43,7 +44,7 @@ class ColumnSurvey:
     def add(self, chunk: Chunk) -> None:
         """Look at more rows."""
         if self.is_categorical:
-            self._add_texts(chunk.texts(self.name))
+            self._add_texts(canonical_texts(chunk.texts(self.name)))
             return
         values = chunk.values(self.name)
         # Numbers of a file that has types are finite or an error; text may be anything.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
 
@@ -193,8 +192,3 @@ def checked_names(names: Sequence[str], source: str, most: int = 100_000) -> tup
             raise TableError(f"{source} has two columns {name!r}. Rename one of them.")
         seen.add(name)
     return full
-
-
-def as_codes(texts: Sequence[str], known: Mapping[str, int]) -> NDArray[np.intp]:
-    """The number of each text, -1 for one that is not known."""
-    return np.fromiter((known.get(text, -1) for text in texts), np.intp, len(texts))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, as_codes, listed, shown
+from softpolytope.tabular.spelling import places_of
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, listed, shown
 
 MOST_CLASSES = 100
 # Numbers of more different values than this, not all whole, are a quantity.
@@ -31,7 +32,7 @@ class Target:
         """The place of each row's label among the classes; a label that is none of them is an error."""
         texts = label_texts(chunk, self.name)
         # A classifier that Python fitted may have the labels 0.0 and 1.0.
-        codes = as_codes(texts, {_canonical(str(label)): code for code, label in enumerate(self.classes)})
+        codes = places_of(texts, {_canonical(str(label)): code for code, label in enumerate(self.classes)})
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             raise TableError(
