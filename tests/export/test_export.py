@@ -206,6 +206,38 @@ def test_sql_of_columns_named_like_its_own():
     assert found == pytest.approx(model.predict_proba(rows)[:, 1], abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_sql_of_what_is_null(kind):
+    """A row with a NULL has no probability of any class; those beside it are as they were."""
+    duckdb = pytest.importorskip("duckdb")
+    model, rows = fitted(kind)
+    cells = rows[:3].tolist()
+    cells[1][2] = None
+    for database in (sqlite3.connect(":memory:"), duckdb.connect()):
+        database.execute("CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", cells)
+        for code, target in enumerate(model.classes_.tolist()):
+            query = f"SELECT {model.to_sql(list('abcd'), target)} FROM t ORDER BY rowid"
+            found = [row[0] for row in database.execute(query).fetchall()]
+            assert found[1] is None
+            assert found[::2] == pytest.approx(model.predict_proba(rows[:3:2])[:, code], abs=1e-9)
+
+
+@pytest.mark.parametrize("table", ["t", 'a "b"', "softpolytope_t0"])
+def test_sql_of_the_columns_of_a_table(table):
+    """A column that the table has not is an error, where SQLite would take its name for a text."""
+    model, rows = fitted("three")
+    database = sqlite3.connect(":memory:")
+    name = '"' + table.replace('"', '""') + '"'
+    database.execute(f"CREATE TABLE {name} (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE)")
+    database.execute(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows[0].tolist())
+    (found,) = database.execute(f"SELECT {model.to_sql(list('abcd'), 1, table)} FROM {name}").fetchone()
+    assert found == pytest.approx(model.predict_proba(rows[:1])[0, 1], abs=1e-9)
+    mistyped = ["aa", "b", "c", "d"]
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        database.execute(f"SELECT {model.to_sql(mistyped, 1, table)} FROM {name}")
+
+
 def test_sql_asks_for_names():
     """Wrong numbers of names, and classes that are not there, are told."""
     model, _ = fitted("three")

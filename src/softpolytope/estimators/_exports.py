@@ -64,11 +64,15 @@ class ExportMixin:
             Path(path).write_bytes(model.SerializeToString())
         return model
 
-    def to_sql(self, columns: Sequence[str] | None = None, target: Any = None) -> str:
+    def to_sql(self, columns: Sequence[str] | None = None, target: Any = None, table: str | None = None) -> str:
         """The probability of a class as one SQL expression that SQLite and DuckDB evaluate.
 
         `columns` are the names of the columns in the table, by default the feature names; `target` is the class, by
-        default the second of two. With estimate="mean" the expression holds every draw; "best" gives a short one.
+        default the second of two. With estimate="mean" the expression holds every draw; "best" gives a short one. Where
+        a column is NULL, so is the probability.
+
+        Give the name (or alias) of the `table`, too: with it, a column that the table does not have is an error in
+        every database. Without it, SQLite takes a name that it does not know for a text.
         """
         check_is_fitted(self)
         names = list(columns if columns is not None else getattr(self, "feature_names_in_", []))
@@ -80,7 +84,7 @@ class ExportMixin:
         if target is not None and target not in classes:
             raise ValueError(f"target must be one of the classes {classes}; got {target!r}.")
         code = 1 if target is None else classes.index(target)
-        return sql_probability(self.posterior_, [str(name) for name in names], self.estimate, code)
+        return sql_probability(self.posterior_, [str(name) for name in names], self.estimate, code, table)
 
     def to_python_source(self) -> str:
         """A Python module without dependencies, with `predict_proba(x)` and `predict(x)` for one row."""

@@ -21,9 +21,16 @@ LARGEST_EXPONENT = 700.0
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def sql_probability(posterior: Posterior, columns: Sequence[str], estimate: Estimate, code: int) -> str:
-    """P(class number `code`) as an expression of the columns' names; SQLite and DuckDB evaluate it."""
-    writer = _Writer([_quoted(column) for column in columns], _prefix(columns))
+def sql_probability(
+    posterior: Posterior, columns: Sequence[str], estimate: Estimate, code: int, table: str | None = None
+) -> str:
+    """P(class number `code`) as an expression of the columns' names; SQLite and DuckDB evaluate it.
+
+    It is NULL where a column is NULL. With the name of the table, a column that the table does not have is an error;
+    without, SQLite takes its name for a text.
+    """
+    names = [column_name(column, table) for column in columns]
+    writer = _Writer(names, _prefix([*columns, table or ""]))
     tables = _Tables(f"{writer.prefix}t")
     for number, regression in enumerate(posterior.regressions):
         writer.add_chances(tables, [labelling.chosen(estimate) for labelling in regression.labelings], number)
@@ -149,18 +156,25 @@ def _log1p_of_exp(z: str) -> str:
     return f"exp({z}) * ln(1.0 + exp({z})) / (1.0 + exp({z}) - 1.0)"
 
 
+# NULL is neither larger nor smaller than anything: the limits are the cases, so that it stays NULL.
 def _log(chance: str) -> str:
-    return f"ln(CASE WHEN {chance} > {_number(TINY)} THEN {chance} ELSE {_number(TINY)} END)"
+    return f"ln(CASE WHEN {chance} < {_number(TINY)} THEN {_number(TINY)} ELSE {chance} END)"
 
 
 def _exp_of_at_most(value: str, largest: float) -> str:
-    return f"exp(CASE WHEN {value} < {largest} THEN {value} ELSE {largest} END)"
+    return f"exp(CASE WHEN {value} > {largest} THEN {largest} ELSE {value} END)"
 
 
-def _quoted(column: str) -> str:
-    if "\x00" in column:
-        raise ValueError(f"column {column!r} has a name that SQL cannot hold.")
-    return '"' + column.replace('"', '""') + '"'
+def column_name(column: str, table: str | None) -> str:
+    """Return a column in quotes, with its table if there is one."""
+    return quoted_name(column) if table is None else f"{quoted_name(table)}.{quoted_name(column)}"
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of a column or a table in quotes."""
+    if "\x00" in name:
+        raise ValueError(f"the name {name!r} holds a NUL, which SQL cannot write.")
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _prefix(columns: Sequence[str]) -> str:

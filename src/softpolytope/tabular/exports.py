@@ -1,10 +1,13 @@
 """A model of raw rows as SQL and as Python source: the encoding goes with it."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from softpolytope.export.sql import column_name, quoted_name
 from softpolytope.tabular._frames import ABSENT
 from softpolytope.tabular.encoding import CategoryColumn, Column
 from softpolytope.tabular.model import TableClassifier
+from softpolytope.tabular.spelling import canonical, is_canonical_number, spellings
 from softpolytope.tabular.table import MISSING
 
 _PYTHON = '''
@@ -61,14 +64,18 @@ def predict_row(row):
 '''
 
 
-def sql_probability_of(model: TableClassifier, label: Any) -> str:
-    """The probability of a class as one SQL expression of the raw columns; NULL is missing."""
+def sql_probability_of(model: TableClassifier, label: Any, table: str | None = None) -> str:
+    """The probability of a class as one SQL expression of the raw columns; NULL is missing.
+
+    With the name of the table, a column that the table does not have is an error; without, SQLite takes its name for
+    a text.
+    """
     encoder = model.encoder_
-    if encoder.is_plain:
-        return str(model.classifier_.to_sql(encoder.names, label))
     # The encoded columns are computed once and used by name, which the expression does hundreds of times.
     aliases = [f"softpolytope_x{number}" for number in range(encoder.n_encoded)]
-    given = [expression for column in encoder.columns for expression in _sql_columns(column)]
+    given = [
+        expression for column in encoder.columns for expression in _sql_columns(column, column_name(column.name, table))
+    ]
     rows = ", ".join(f"{expression} AS {alias}" for expression, alias in zip(given, aliases, strict=True))
     return f"(SELECT {model.classifier_.to_sql(aliases, label)} FROM (SELECT {rows}) AS softpolytope_row)"
 
@@ -76,9 +83,10 @@ def sql_probability_of(model: TableClassifier, label: Any) -> str:
 def sql_query(model: TableClassifier, table: str) -> str:
     """A query that adds the probabilities of all classes to the rows of a table."""
     chances = [
-        f"{sql_probability_of(model, label)} AS {_identifier(f'P({label})')}" for label in model.classes_.tolist()
+        f"{sql_probability_of(model, label, table)} AS {quoted_name(f'P({label})')}"
+        for label in model.classes_.tolist()
     ]
-    return f"SELECT *, {', '.join(chances)} FROM {_identifier(table)}"
+    return f"SELECT *, {', '.join(chances)} FROM {quoted_name(table)}"
 
 
 def python_source_of(model: TableClassifier) -> str:
@@ -96,25 +104,44 @@ def _python_column(column: Column) -> tuple[Any, ...]:
     return column.name, column.fill
 
 
-def _sql_columns(column: Column) -> list[str]:
-    name = _identifier(column.name)
+def _sql_columns(column: Column, name: str) -> list[str]:
+    """SQL for the encoded columns of a column."""
+    # As text, every type can be compared with the texts of missing values and of categories.
+    text = f"CAST({name} AS VARCHAR)"
+    is_missing = f"{text} IN ({_literals(sorted(MISSING))})"
     if not isinstance(column, CategoryColumn):
-        return [name if column.fill is None else f"COALESCE({name}, {column.fill:.17e})"]
-    found = [f"CASE WHEN {name} = {_literal(category)} THEN 1.0 ELSE 0.0 END" for category in column.categories]
-    missing = [f"CASE WHEN {name} IS NULL THEN 1.0 ELSE 0.0 END"] if column.has_missing else []
-    return [*found, *missing]
+        value = f"CASE WHEN {is_missing} THEN NULL ELSE CAST({name} AS DOUBLE) END"
+        return [value if column.fill is None else f"COALESCE({value}, {column.fill:.17e})"]
+    found = [_case(condition) for condition in _sql_categories(column, text)]
+    return [*found, _case(f"{name} IS NULL OR {is_missing}")] if column.has_missing else found
 
 
-def _identifier(name: str) -> str:
-    _check_text(name)
-    return '"' + name.replace('"', '""') + '"'
+def _sql_categories(column: CategoryColumn, text: str) -> list[str]:
+    """For each category, the condition that a text is one of its spellings: what `place_of` finds."""
+    places = spellings(column.categories)
+    conditions = []
+    for place in range(len(column.categories)):
+        own = [spelling for spelling, other in places.items() if other == place]
+        whole = [spelling for spelling in own if is_canonical_number(spelling)]
+        signed = [sign + digits for digits in whole for sign in "+-" if canonical(sign + digits) == digits]
+        condition = f"{text} IN ({_literals([*own, *(spelling for spelling in signed if spelling not in places)])})"
+        if whole:
+            # Zeros behind the point are all that may differ.
+            starts = [f"{digits}." for digits in (*whole, *signed)]
+            others = [spelling for spelling in places if places[spelling] != place and canonical(spelling) in whole]
+            unless = f" AND {text} NOT IN ({_literals(others)})" if others else ""
+            condition += f" OR (rtrim({text}, '0') IN ({_literals(starts)}){unless})"
+        conditions.append(condition)
+    return conditions
 
 
-def _literal(text: str) -> str:
-    _check_text(text)
-    return "'" + text.replace("'", "''") + "'"
+def _case(condition: str) -> str:
+    return f"CASE WHEN {condition} THEN 1.0 ELSE 0.0 END"
 
 
-def _check_text(text: str) -> None:
-    if "\x00" in text:
-        raise ValueError(f"{text!r} holds a NUL, which SQL cannot write.")
+def _literals(texts: Sequence[str]) -> str:
+    """Texts as SQL writes them, with commas between them."""
+    for text in texts:
+        if "\x00" in text:
+            raise ValueError(f"{text!r} holds a NUL, which SQL cannot write.")
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

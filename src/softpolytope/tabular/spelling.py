@@ -25,6 +25,11 @@ def canonical(text: str) -> str:
     return f"-{digits}" if sign == "-" and digits != "0" else digits
 
 
+def is_canonical_number(text: str) -> bool:
+    """Return whether a text is a whole number in its canonical form."""
+    return _WHOLE.fullmatch(text) is not None and canonical(text) == text
+
+
 def canonical_texts(texts: Sequence[str]) -> list[str]:
     """Return the canonical form of each text."""
     known = {text: canonical(text) for text in set(texts)}

@@ -1,0 +1,182 @@
+"""SQL of raw columns against `predict_proba`: gaps, truth values and categories, as databases store them."""
+
+import functools
+import sqlite3
+import warnings
+
+import numpy as np
+import pytest
+
+from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope.tabular.encoding import CategoryColumn, NumericColumn, TableEncoder
+from softpolytope.tabular.exports import python_source_of, sql_probability_of, sql_query
+from softpolytope.tabular.target import Target
+
+# Rows to predict: none of the gaps of `whole` and `flag` was in training.
+ROWS = [
+    {"whole": whole, "gaps": gaps, "colour": colour, "flag": flag, "code": code}
+    for whole in (-1, 2, None)
+    for gaps, colour in ((0.5, "red"), (None, "it's new"), (1.5, None), (None, "blue"))
+    for flag, code in ((True, 2), (False, 10), (None, 3), (True, None))
+]
+NAMES = list(ROWS[0])
+
+
+@functools.cache
+def model_of(n_classes):
+    """A model of numbers, categories, truth values and codes."""
+    rng = np.random.default_rng(n_classes)
+    n_rows = 90
+    columns = {
+        "whole": rng.integers(-5, 6, n_rows).tolist(),
+        "gaps": [None if rng.random() < 0.2 else value for value in rng.normal(size=n_rows).round(3).tolist()],
+        "colour": [rng.choice(["red", "blue", "dark 'green'", None]) for _ in range(n_rows)],
+        "flag": (rng.random(n_rows) < 0.5).tolist(),
+        "code": rng.choice([2, 3, 10], n_rows).tolist(),
+    }
+    scores = [
+        (number > 0) + 2 * flag * (code == 2)
+        for number, flag, code in zip(columns["whole"], columns["flag"], columns["code"], strict=True)
+    ]
+    y = [f"class {min(score, n_classes - 1)}" for score in scores]
+    classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0)
+    return TableClassifier(classifier, categorical=["code"]).fit({**columns, "y": y}, "y")
+
+
+def expected_of(model, rows):
+    """Probabilities by `predict_proba`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some columns have no known category
+        return model.predict_proba({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def connected(kind):
+    """A database in memory."""
+    return sqlite3.connect(":memory:") if kind == "sqlite" else pytest.importorskip("duckdb").connect()
+
+
+def answer(kind, model, rows, types, convert=lambda _, value: value):
+    """The probabilities of all classes by a query, of rows stored with these types."""
+    database = connected(kind)
+    database.execute("CREATE TABLE t (" + ", ".join(map(" ".join, zip(NAMES, types, strict=True))) + ")")
+    cells = [[convert(name, row[name]) for name in NAMES] for row in rows]
+    database.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(NAMES))})", cells)
+    found = database.execute(sql_query(model, "t") + " ORDER BY rowid").fetchall()
+    return np.array([row[len(NAMES) :] for row in found], dtype=float)
+
+
+def as_text(name, value):
+    """A cell as a CSV import gives it: text, and something else than NULL for what is missing."""
+    gap = {"whole": "NA", "gaps": "", "colour": "NA", "flag": "", "code": "?"}[name]
+    return gap if value is None else str(float(value)) if name in ("whole", "code") else str(value)
+
+
+TYPES = {
+    "sqlite": [
+        ("INTEGER", "REAL", "TEXT", "BOOLEAN", "INTEGER"),
+        ("REAL", "REAL", "TEXT", "INTEGER", "REAL"),
+        ("", "", "", "", ""),
+    ],
+    "duckdb": [
+        ("INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "INTEGER"),
+        ("DOUBLE", "DOUBLE", "VARCHAR", "INTEGER", "DOUBLE"),
+        ("DECIMAL(9, 2)", "DECIMAL(9, 3)", "VARCHAR", "VARCHAR", "DECIMAL(9, 2)"),
+    ],
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("kind", "types"), [(kind, types) for kind, found in TYPES.items() for types in found])
+def test_rows_with_gaps_truths_and_unknown_categories(kind, types, n_classes):
+    """To 1e-9 of what `predict_proba` says, whatever the types of the columns."""
+    model = model_of(n_classes)
+    expected = expected_of(model, ROWS)
+    assert len(np.unique(expected.round(6), axis=0)) > 30  # the columns matter
+    assert answer(kind, model, ROWS, types) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", TYPES)
+def test_columns_of_text(kind, n_classes):
+    """As a CSV file is imported: empty cells and NA are no NULL, whole numbers are 2.0."""
+    model = model_of(n_classes)
+    found = answer(kind, model, ROWS, ["VARCHAR"] * 5, as_text)
+    assert found == pytest.approx(expected_of(model, ROWS), abs=1e-9)
+
+
+def test_duckdb_has_numbers_that_are_none():
+    """NaN is missing, as in a data frame."""
+    model = model_of(3)
+    nan = float("nan")
+    types = ("DOUBLE", "DOUBLE", "VARCHAR", "DOUBLE", "DOUBLE")
+    # In the column of text it is the text nan, which is missing, too.
+    found = answer("duckdb", model, ROWS, types, lambda _, value: nan if value is None else value)
+    assert found == pytest.approx(expected_of(model, ROWS), abs=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_mistyped_column_is_an_error(kind, n_classes):
+    """SQLite would take its name for a text if the table's were not before it."""
+    database = connected(kind)
+    database.execute("CREATE TABLE t (whole DOUBLE, gap DOUBLE, colour VARCHAR, flag INTEGER, code INTEGER)")
+    database.execute("INSERT INTO t VALUES (1, 1, 'red', 1, 2)")
+    with pytest.raises(Exception, match="gaps"):
+        database.execute(sql_query(model_of(n_classes), "t")).fetchall()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_expressions_with_and_without_a_table(kind):
+    """With an alias, a column that another table has as well is not ambiguous."""
+    model = model_of(3)
+    database = connected(kind)
+    database.execute("CREATE TABLE t (whole DOUBLE, gaps DOUBLE, colour VARCHAR, flag INTEGER, code INTEGER)")
+    database.execute("INSERT INTO t VALUES (1, 0.5, 'red', 1, 2)")
+    expected = expected_of(model, [{"whole": 1, "gaps": 0.5, "colour": "red", "flag": 1, "code": 2}])[0]
+    for code, label in enumerate(model.classes_.tolist()):
+        (found,) = database.execute(f"SELECT {sql_probability_of(model, label)} FROM t").fetchone()
+        assert found == pytest.approx(expected[code], abs=1e-9)
+        query = f"SELECT {sql_probability_of(model, label, 'a')} FROM t AS a JOIN t AS b ON a.code = b.code"
+        assert database.execute(query).fetchone()[0] == pytest.approx(expected[code], abs=1e-9)
+
+
+SPELLED = ["2", "2.0", "2.00", "+2", "+2.0", "02", "20", "2.5", "-0", "0.0", "no", "no ", "-3.0", "-3", "1", "true"]
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [("2", "2.0", "no"), ("2.0", "20", "no "), ("0", "-3", "02"), ("False", "True"), ("0.0", "1.0"), ("no", "no ")],
+)
+@pytest.mark.parametrize("kind", TYPES)
+def test_spellings_of_categories(kind, categories):
+    """Texts that the encoder takes for a category are that category in SQL, and no others; so in Python source."""
+    number = NumericColumn("n", 0.0, has_missing=True, is_whole=True)
+    encoder = TableEncoder((CategoryColumn("c", categories, has_missing=False), number))
+    rows = np.concatenate([np.eye(encoder.n_encoded)] * 4)
+    y = np.arange(len(rows)) % 2
+    classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0)
+    # Every encoded column has a weight of its own, by which the probability tells which one was set.
+    classifier.fit(np.random.default_rng(0).normal(size=rows.shape) + rows, y)
+    model = TableClassifier.from_parts(encoder, Target("y", (0, 1)), classifier)
+    expected = expected_of(model, [{"c": text, "n": None} for text in SPELLED])
+    database = connected(kind)
+    database.execute("CREATE TABLE t (c VARCHAR, n DOUBLE)")
+    database.executemany("INSERT INTO t VALUES (?, NULL)", [[text] for text in SPELLED])
+    found = database.execute(sql_query(model, "t") + " ORDER BY rowid").fetchall()
+    assert np.array([row[2:] for row in found]) == pytest.approx(expected, abs=1e-9)
+    namespace = {}
+    exec(python_source_of(model), namespace)  # noqa: S102  # our own source
+    chances = [namespace["predict_proba_of_row"]({"c": text, "n": None}) for text in SPELLED]
+    assert np.array(chances) == pytest.approx(expected, abs=1e-12)
+
+
+def test_models_without_medians_give_null():
+    """Where `predict` has nothing to take for a missing number and raises, so that no row looks decided."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for y in (X[:, 0] > 0, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)):
+        classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0).fit(X, y)
+        model = TableClassifier.of_classifier(classifier)
+        database = sqlite3.connect(":memory:")
+        database.execute("CREATE TABLE t (x0 DOUBLE, x1 DOUBLE)")
+        database.execute("INSERT INTO t VALUES (NULL, 1.0)")
+        assert database.execute(sql_query(model, "t")).fetchone()[2:] == (None,) * len(classifier.classes_)
