@@ -138,7 +138,7 @@ def test_long_whole_numbers_are_different_labels_and_categories():
     assert rows[:2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
     table = open_table({"a": list(range(20)), "y": numbers})
     plan = study(table, Choice("y"))
-    assert plan.target.classes == ("1234567890123456788", "1234567890123456789")
+    assert plan.target.classes == (1234567890123456788, 1234567890123456789)
     assert read_rows(table, plan)[1].tolist() == [1, 0] * 10
 
 
@@ -178,18 +178,22 @@ def test_choices_are_checked():
 @pytest.mark.parametrize(
     ("labels", "classes"),
     [
-        (["1", "0", "1.0", "+1"], (0, 1)),
+        (["1", "0", "1.0", "+1"], ("+1", "0", "1", "1.0")),
         (["b", "a", "b", "10"], ("10", "a", "b")),
-        ([-1.0, 1.0, 1.0, -1.0], (-1, 1)),
-        ([True, False, True, True], ("False", "True")),
+        ([-1.0, 1.0, 1.0, -1.0], (-1.0, 1.0)),
+        ([1.5, 0.5, 10.5, 1.5], (0.5, 1.5, 10.5)),
+        ([True, False, True, True], (False, True)),
+        ([2**63 + 1, 2**63, 2**63, 2**63], (2**63, 2**63 + 1)),
+        ([2**64, -1, -1, -1], ("-1", str(2**64))),
     ],
 )
 def test_classes(labels, classes):
-    """Whole numbers if all are, text else."""
+    """Of a data frame: its own labels, of their own type."""
     table = open_table({"a": [1.0, 2.0, 3.0, 4.0], "y": labels})
     plan = study(table, Choice("y"))
     assert plan.target.classes == classes
-    assert len(read_rows(table, plan)[1]) == 4
+    assert list(map(type, plan.target.classes)) == list(map(type, classes))
+    assert read_rows(table, plan)[1].tolist() == [classes.index(type(classes[0])(label)) for label in labels]
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_category_can_be_the_nearest_change(rng):
     (chunk,) = open_table({"n": [0.1], "c": ["blue"]}).chunks()
     change = nearest_change(model, chunk)
     assert [(item.column, item.before, item.after) for item in change.changes] == [("c", "blue", "red")]
-    assert change.in_words().startswith("It would be 'True' with c 'red' instead of 'blue'; ")
+    assert change.in_words().startswith("It would be True with c 'red' instead of 'blue'; ")
     (chunk,) = open_table({"n": [None], "c": [None]}).chunks()
     assert "instead of no value" in nearest_change(model, chunk).in_words()
 

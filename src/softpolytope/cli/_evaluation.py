@@ -11,6 +11,7 @@ from sklearn.model_selection import train_test_split
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
 from softpolytope.tabular.model import Scores
+from softpolytope.tabular.target import fit_to_labels
 
 OURS = "softpolytope"
 # Standard deviations; scikit-learn refuses what is infinite.
@@ -78,6 +79,6 @@ def score_lines(found: Scores) -> list[str]:
 def fit_classifier(classifier: Any, part: Part, labels: NDArray[Any]) -> Any:
     """Fit; what the library refuses is told as wrong use."""
     try:
-        return classifier.fit(part.rows, labels[part.codes])
+        return fit_to_labels(classifier, part.rows, labels, part.codes)
     except (ValueError, RuntimeError) as error:
         raise CommandError(str(error)) from error

@@ -110,7 +110,8 @@ def run(options: argparse.Namespace) -> int:
         tuple(options.categorical),
         options.max_categories,
     )
-    plan = study(table, choice)
+    with notes():
+        plan = study(table, choice)
     say = _silent if options.json else print
     say(_summary(options.table, plan))
     rows, codes = read_rows(table, plan)

@@ -5,10 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, Values, checked_names
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, Kind, TableError, Values, checked_names
 
 # Texts of what data frames hold where a value is missing, besides None and NaN.
 ABSENT = ("<NA>", "NaT")
+_KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "T": "str"}
+# A truth value of Python is a whole number, too: the first that fits counts.
+_TYPES: list[tuple[Any, Kind]] = [
+    ((bool, np.bool_), "bool"), ((int, np.integer), "int"), ((float, np.floating), "float"), (str, "str"),
+]  # fmt: skip
 
 
 class FrameTable:
@@ -24,6 +29,7 @@ class FrameTable:
         self._exact = {
             name: [str(value) for value in column.tolist()] for name, column in arrays.items() if _is_long(column)
         }
+        self._kinds = {name: kind for name, column in arrays.items() if (kind := _kind(column)) is not None}
         lengths = {len(values) for values in self._columns.values()}
         if len(lengths) > 1:
             raise TableError(f"the columns of the table have different lengths: {sorted(lengths)}.")
@@ -32,7 +38,7 @@ class FrameTable:
     def chunks(self) -> Iterator[Chunk]:
         """All rows at once."""
         if self._n_rows:
-            yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact)
+            yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact, kinds=self._kinds)
 
 
 def _values(column: Any) -> Values:
@@ -41,6 +47,15 @@ def _values(column: Any) -> Values:
     if column.dtype.kind == "M":
         return ["" if np.isnat(value) else str(value) for value in column]
     return [_text(value) for value in column.tolist()]
+
+
+def _kind(column: Any) -> Kind | None:
+    """What the column holds, None if that is something else or more than one kind."""
+    if column.dtype.kind != "O":
+        return _KINDS.get(column.dtype.kind)
+    types = {kind for kind in set(map(type, column.tolist())) if kind is not type(None)}
+    found = {next((name for base, name in _TYPES if issubclass(kind, base)), None) for kind in types}
+    return found.pop() if len(found) == 1 else "float" if found == {"int", "float"} else None
 
 
 def _is_long(column: Any) -> bool:

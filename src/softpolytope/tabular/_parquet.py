@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.tabular.table import LARGEST_EXACT, Chunk, TableError, Values, checked_names, number_text
+from softpolytope.tabular.table import LARGEST_EXACT, Chunk, Kind, TableError, Values, checked_names, number_text
 
 CELLS = 1_000_000
 # Decimal digits that a double always holds.
@@ -95,6 +95,7 @@ def _chunk(source: str, names: Sequence[str], batch: Any, first: int) -> Chunk:
     """The rows of a record batch, of which the first has this number."""
     columns: dict[str, Values] = {}
     exact: dict[str, Sequence[str]] = {}
+    kinds: dict[str, Kind] = {}
     for name, column in zip(names, batch.columns, strict=True):
         try:
             columns[name], texts = _values(column)
@@ -102,7 +103,21 @@ def _chunk(source: str, names: Sequence[str], batch: Any, first: int) -> Chunk:
             raise TableError(f"{source}: column {name!r} cannot be read: {_brief(error)}") from None
         if texts is not None:
             exact[name] = texts
-    return Chunk(source, columns, range(first, first + batch.num_rows), "row", exact=exact)
+        kind = _kind(column.type)
+        if kind is not None:
+            kinds[name] = kind
+    return Chunk(source, columns, range(first, first + batch.num_rows), "row", exact=exact, kinds=kinds)
+
+
+def _kind(type_: Any) -> Kind | None:
+    """What a column of this type holds, None if that is something else."""
+    kinds = _arrow().types
+    found = type_.value_type if kinds.is_dictionary(type_) else type_
+    tests: list[tuple[Any, Kind]] = [
+        (kinds.is_boolean, "bool"), (kinds.is_integer, "int"), (kinds.is_floating, "float"),
+        (kinds.is_string, "str"), (kinds.is_large_string, "str"),
+    ]  # fmt: skip
+    return next((kind for test, kind in tests if test(found)), None)
 
 
 def _values(column: Any) -> tuple[Values, list[str] | None]:

@@ -23,7 +23,7 @@ from softpolytope.tabular.encoding import TableEncoder
 from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, read_rows, study
 from softpolytope.tabular.readers import open_table
 from softpolytope.tabular.table import Chunk, TableError
-from softpolytope.tabular.target import Target
+from softpolytope.tabular.target import Target, fit_to_labels
 from softpolytope.tabular.unknown import UnknownCategories
 
 KIND = "TableClassifier"
@@ -39,6 +39,9 @@ class TableClassifier:
     zero in all of these columns; a column that has no other is a warning. Whole numbers as categories are recognized
     whether they are written as 2 or 2.0, and truth values whether as True, true or 1. Columns are found by name; those
     the model does not know are ignored.
+
+    Labels of a data frame or a Parquet file stay what they are: truth values, numbers or text. Those of a text file are
+    whole numbers if all of them are, none has a leading zero and no two are the same number; else text.
 
     Parameters
     ----------
@@ -110,7 +113,8 @@ class TableClassifier:
         encoder = plan.encoder.fitted(rows)
         encoder.fill(rows)
         classifier = SumStackSoftplusClassifier(random_state=0) if self.classifier is None else self.classifier
-        self._take(encoder, plan.target, clone(classifier).fit(rows, plan.target.labels[codes]), {})
+        fitted = fit_to_labels(clone(classifier), rows, plan.target.labels, codes)
+        self._take(encoder, plan.target, fitted, {})
         return self
 
     @classmethod

@@ -56,16 +56,18 @@ def study(table: Table, choice: Choice) -> Plan:
     most_texts = max(MOST_TEXTS, choice.most_categories)
     surveys = [ColumnSurvey(name, name in choice.categorical, most_texts) for name in names]
     labels: set[str] = set()
+    kind = None
     n_rows = 0
     for chunk in table.chunks():
         for survey in surveys:
             survey.add(chunk)
         if len(labels) <= MOST_CLASSES:
             labels.update(label_texts(chunk, choice.target))
+        kind = chunk.kinds.get(choice.target)
         n_rows += chunk.n_rows
     if n_rows == 0:
         raise TableError(f"{table.name} has no rows below its header.")
-    target = target_of(choice.target, labels)
+    target = target_of(choice.target, labels, kind)
     columns = tuple(survey.column(choice.most_categories) for survey in surveys)
     return Plan(TableEncoder(columns), target, n_rows)
 

@@ -5,7 +5,7 @@ import io
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -16,6 +16,9 @@ MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL
 
 # Text as it stands in the file, or numbers with NaN for what is missing.
 Values = Sequence[str] | FloatArray
+
+# What a column of a data frame or a Parquet file holds; files of text do not say.
+Kind = Literal["bool", "int", "float", "str"]
 
 # Above this, neighbouring whole numbers are the same number in double precision.
 LARGEST_EXACT = 2**53
@@ -36,6 +39,7 @@ class Chunk:
     absent: float | None = None  # the value of columns that are not there; None where that is an error
     # Texts of columns of numbers with more digits than `columns` can hold, empty where a value is missing.
     exact: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of columns whose values have one
 
     @property
     def n_rows(self) -> int:
