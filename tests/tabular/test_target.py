@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope.cli import main
 from softpolytope.report import write_report
 from softpolytope.tabular import TableError, open_table
 from softpolytope.tabular.exports import python_source_of, sql_query
@@ -107,6 +108,16 @@ def test_one_number_in_several_forms(texts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert target_of("y", ["01", "1", "2"]).classes == ("01", "1", "2")
+
+
+def test_the_command_line_notes_such_forms(tmp_path, capsys):
+    """Before it fits."""
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,0\n2,1\n3,1.0\n" * 10)
+    command = ["fit", str(tmp_path / "a.csv"), "--target", "y", "-o", str(tmp_path / "m"), "--classifier", "softplus"]
+    assert main([*command, "--inference", "map", "--test-size", "0", "--quiet"]) == 0
+    printed = capsys.readouterr()
+    assert "note: column 'y' holds the same number in several forms, '1', '1.0'; each of them is a class" in printed.err
+    assert "y: 0, 1, 1.0" in printed.out
 
 
 @pytest.mark.parametrize(
