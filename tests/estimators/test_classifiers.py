@@ -81,6 +81,18 @@ def test_mean_is_the_mean_of_the_draws(fitted, moons):
         fitted.predict_interval(X, level=89)
 
 
+@pytest.mark.parametrize("scan", ["paper", "collapsed"])
+def test_whole_numbers_in_a_prior_are_floats(moons, scan):
+    """A prior of integers gives the same bits as that of equal floats, in chains and in the modes they start from."""
+    X, y = moons
+    shared = {"inference": "gibbs", "scan": scan, "start": "map", "n_sweeps": 6, "max_experts": 2, "random_state": 0}
+    found = [
+        SumStackSoftplusClassifier(**shared, prior=Prior(*numbers)).fit(X, y).predict_proba(X)
+        for numbers in ((1, 1, 1, 1, 6, 3), (1.0, 1.0, 1.0, 1.0, 6.0, 3.0))
+    ]
+    assert np.array_equal(*found)
+
+
 def test_log_probabilities_and_decisions_agree(fitted, moons):
     """Far from the data as well."""
     X = np.concatenate([moons[0], [[1e3, -1e3], [-1e4, 1e4]]])

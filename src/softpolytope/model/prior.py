@@ -1,9 +1,10 @@
 """The hyperparameters of the model."""
 
+import math
+import numbers
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Literal, Self
-
-import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,8 @@ class Prior:
     falls at all, and on separable rows nothing keeps them finite. Shape and rate of 1 make them Student t with two
     degrees of freedom. `Prior.of_the_paper()` is the paper's with the rate learned, as in its author's later code; as
     printed it is `Prior(precision_shape=1e-6, precision_rate=1e-6)`.
+
+    Whole numbers, NumPy scalars, `Fraction` and `Decimal` are taken too and kept as floats; a bool is refused.
 
     The model is r_k ~ Gamma(mass / K, concentration) for the weights of the experts, and beta ~ N(0, 1 / precision),
     precision ~ Gamma(precision_shape, precision_rate) for each coefficient.
@@ -53,9 +56,23 @@ class Prior:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "precision_rate" and value == "learned":
+            may_be_learned = field.name == "precision_rate"
+            if may_be_learned and isinstance(value, str) and value == "learned":
                 continue
-            is_number = isinstance(value, int | float | np.integer | np.floating)
-            if not is_number or not np.isfinite(value) or value <= 0.0:
-                choice = ' or "learned"' if field.name == "precision_rate" else ""
+            number = _as_float(value)
+            if number is None or not math.isfinite(number) or number <= 0.0:
+                choice = ' or "learned"' if may_be_learned else ""
                 raise ValueError(f"{field.name} must be finite and > 0{choice}; got {value!r}.")
+            # The kernels take doubles only, and the same prior must have the same digest however it was written.
+            object.__setattr__(self, field.name, number)
+
+
+def _as_float(value: object) -> float | None:
+    """Return a number of any type as a float, or None if it is not a number; a bool is not."""
+    # NumPy's bool is not a Real, Python's is; Decimal is none, but converts as one.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
+        return None
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # 10**400, a signaling NaN
+        return None
