@@ -163,6 +163,7 @@ class SoftplusBase(
             warnings.warn(message, stacklevel=4)
             return self
         self.inference_ = settings.inference
+        self.bootstrap_ = settings.inference == "map" and settings.bootstrap
         self._fits = fits
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
         self._warn_of_disagreement(settings)

@@ -27,6 +27,7 @@ class BatchMixin(IntakeMixin):
     """Learn from batch after batch."""
 
     inference_: str
+    bootstrap_: bool
     posterior_: Posterior
     _fits: list[Fitted]
     _first_kept: int
@@ -104,6 +105,8 @@ class BatchMixin(IntakeMixin):
         before: Sequence[Fitted | None] = fits or [None] * len(tasks)
         self._fits = [take_batch(task, settings, how, fit) for task, fit in zip(tasks, before, strict=True)]
         self.inference_ = "map"
+        # All restarts move with the same rows, equally weighted.
+        self.bootstrap_ = False
         self._first_kept = 0
         self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
         return self

@@ -18,7 +18,7 @@ inference : {"auto", "gibbs", "map"}
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}
         Predict with the mean over the kept draws or modes, or with the one of highest training likelihood (the paper's
-        way; of modes, among those of the best precision rate).
+        way; of modes, among those of the best precision rate). May be changed after `fit`.
     n_restarts : int
         "map": climbs per labelling.
     bootstrap : bool
@@ -61,6 +61,9 @@ inference : {"auto", "gibbs", "map"}
         All kept draws, or modes.
     inference_ : {"gibbs", "map"}
         How it was fitted.
+    bootstrap_ : bool
+        Whether the modes are bootstrapped, so that their spread approximates the posterior's; False for draws, and
+        after `partial_fit`.
     precision_rates_ : list
         "map": the precision rates that the restarts chose, (n_restarts,) per regression.
     n_experts_ : int

@@ -22,7 +22,7 @@ class ExportMixin:
     posterior_: Posterior
     classes_: NDArray[Any]
     n_features_in_: int
-    estimate: Any  # an Estimate, once fitted
+    estimate: Any  # an Estimate, checked on use
 
     def _validated_rows(self, X: Any) -> Any:
         raise NotImplementedError

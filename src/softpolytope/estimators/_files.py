@@ -12,7 +12,7 @@ from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
-from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior
+from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior, check_estimate
 from softpolytope.model.prior import Prior
 
 Arrays = dict[str, NDArray[Any]]
@@ -43,6 +43,7 @@ def save_classifier(classifier: Any, path: str | Path) -> None:
 
 def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a fitted classifier."""
+    check_estimate(classifier.estimate)
     arrays: Arrays = {}
     regressions = []
     # All regressions have the same rows.
@@ -63,6 +64,7 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
         "n_features": int(classifier.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "inference": classifier.inference_,
+        "bootstrap": bool(classifier.bootstrap_),
         "first_kept": int(classifier._first_kept),
         "regressions": regressions,
     }
@@ -114,6 +116,10 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
     _check(header["inference"] in ("gibbs", "map"), "the inference is unknown.")
     classifier.inference_ = header["inference"]
+    # Files of before have the parameter only.
+    bootstrap = header.get("bootstrap", classifier.inference_ == "map" and bool(classifier.bootstrap))
+    _check(type(bootstrap) is bool, "whether the modes are bootstrapped is not known.")
+    classifier.bootstrap_ = bootstrap
     first = header["first_kept"]
     _check(type(first) is int and first >= 0, "the burn-in is impossible.")
     classifier._first_kept = first

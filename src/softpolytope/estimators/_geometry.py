@@ -28,10 +28,11 @@ class GeometryMixin:
 
     posterior_: Posterior
     classes_: NDArray[Any]
-    inference_: str
-    bootstrap: bool
-    estimate: Any  # an Estimate, once fitted
+    estimate: Any  # an Estimate, checked on use
     _fits: list[Fitted]
+
+    def _has_posterior_spread(self) -> bool:
+        raise NotImplementedError
 
     def _validated_rows(self, X: Any) -> Any:
         raise NotImplementedError
@@ -124,7 +125,7 @@ class GeometryMixin:
         rows = self._validated_rows(X)
         parts = [expert_columns(item, rows) for item in polytopes]
         totals = [part[1] for part in parts]
-        if self.inference_ == "gibbs" or self.bootstrap:
+        if self._has_posterior_spread():
             labelings = [item for regression in self.posterior_.regressions for item in regression.labelings]
             for total, labelling in zip(totals, labelings, strict=True):
                 total.update(_over_draws(labelling.draws, rows, threshold, level))

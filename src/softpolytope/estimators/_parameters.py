@@ -14,7 +14,7 @@ from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
 from softpolytope.model.collapsed import Design
 from softpolytope.model.data import TrainingData
-from softpolytope.model.posterior import Estimate
+from softpolytope.model.posterior import check_estimate
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.run import DEFAULT_PRIOR
 from softpolytope.parallel.checkpoint import CheckpointPlan
@@ -75,7 +75,7 @@ def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> S
     check_choice(estimator, "inference", get_args(Inference))
     check_choice(estimator, "scan", get_args(ScanChoice))
     check_choice(estimator, "start", get_args(Start))
-    check_choice(estimator, "estimate", get_args(Estimate))
+    check_estimate(estimator.estimate)
     for name in ("bootstrap", "symmetric", "standardize", "warm_start"):
         check_flag(estimator, name)
     fit_weight = getattr(estimator, "fit_weight", True)

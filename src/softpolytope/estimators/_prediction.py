@@ -16,7 +16,7 @@ from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._inputs import check_finite, take_columns
 from softpolytope.inspection.diagnostics import Diagnosis, diagnose
 from softpolytope.model.multiclass import combined
-from softpolytope.model.posterior import LabellingPosterior, Posterior
+from softpolytope.model.posterior import LabellingPosterior, Posterior, check_estimate
 from softpolytope.parallel.lazy import is_dask_collection, lazily, meta_of
 
 
@@ -26,13 +26,20 @@ class PredictionMixin:
     posterior_: Posterior
     classes_: NDArray[Any]
     inference_: str
-    bootstrap: bool
-    estimate: Any  # an Estimate, once fitted
+    bootstrap_: bool
+    estimate: Any  # an Estimate, checked on use
     _fits: list[Fitted]
     _first_kept: int
 
     def _n_threads(self) -> int:
         raise NotImplementedError
+
+    def _has_posterior_spread(self) -> bool:
+        """Whether the spread of the draws is that of the posterior, or approximates it; that of plain modes does not.
+
+        It goes by how the model was fitted, not by the parameters, which may have been changed since.
+        """
+        return self.inference_ == "gibbs" or self.bootstrap_
 
     def _check_has_chains(self, name: str) -> None:
         """Raise if there are modes only."""
@@ -119,7 +126,7 @@ class PredictionMixin:
         (n_samples, n_classes, 2).
         """
         check_is_fitted(self)
-        if self.inference_ == "map" and not self.bootstrap:
+        if not self._has_posterior_spread():
             warnings.warn(
                 "these intervals are the spread of modes, which is much narrower than the posterior; for intervals to "
                 'trust, fit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
@@ -193,6 +200,7 @@ class PredictionMixin:
 
     def _lazily(self, method: str, X: Any, example: Any, *arguments: Any) -> NDArray[Any]:
         """A Dask array of what a method says of the rows of a Dask collection."""
+        check_estimate(self.estimate)  # now, and not when the first chunk is computed
         names = getattr(meta_of(X), "columns", None)
         take_columns(self, X.shape[1], names, reset=False)
         function = partial(_predicted, method=method, arguments=arguments)

@@ -23,9 +23,10 @@ class UncertaintyMixin:
     """Split the uncertainty of a fitted classifier, and ask for labels."""
 
     classes_: NDArray[Any]
-    inference_: str
-    bootstrap: bool
     random_state: Any
+
+    def _has_posterior_spread(self) -> bool:
+        raise NotImplementedError
 
     def predict_proba_draws(self, X: ArrayLike) -> FloatArray:
         """Probabilities by every kept draw."""
@@ -124,7 +125,7 @@ class UncertaintyMixin:
 
 def warn_of_modes(classifier: Any, what: str) -> None:
     """Say that the spread of plain modes is not the posterior's; to be called by the method that the user calls."""
-    if classifier.inference_ == "map" and not classifier.bootstrap:
+    if not classifier._has_posterior_spread():
         warnings.warn(
             f"these {what} go by the spread of modes, which is much narrower than the posterior; for {what} to trust, "
             'fit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',

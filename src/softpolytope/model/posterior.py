@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,15 @@ class LabellingPosterior:
 
     def chosen(self, estimate: Estimate) -> Draws:
         """The draws that an estimate is made of."""
+        # A parameter of a classifier that may be changed after fit, so it is checked where it is used.
+        check_estimate(estimate)
         return self.best if estimate == "best" else self.draws
+
+
+def check_estimate(estimate: object) -> None:
+    """Raise unless it is the name of an estimate."""
+    if not isinstance(estimate, str) or estimate not in get_args(Estimate):
+        raise ValueError(f"estimate must be one of {', '.join(map(repr, get_args(Estimate)))}; got {estimate!r}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
     polytopes = classifier.polytopes(THRESHOLD)
     features = _named(polytopes[0].features, given.feature_names)
     classes = tuple(str(name) for name in classifier.classes_.tolist())
-    has_draws = classifier.inference_ == "gibbs" or bool(classifier.bootstrap)
+    has_draws = bool(classifier._has_posterior_spread())
     title = given.title if given.title is not None else f"Report on a {type(classifier).__name__}"
     return Content(
         type(classifier).__name__,
