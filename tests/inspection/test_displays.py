@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -205,6 +206,16 @@ class TestDecisionDisplay:
         spread = DecisionDisplay.from_estimator(model, X, y, response="deviation", target="bee", n_cells=8)
         rows = pd.DataFrame(cells(spread), columns=X.columns)
         np.testing.assert_allclose(spread.values.ravel(), model.predict_proba_draws(rows)[:, :, 1].std(axis=0))
+
+    @pytest.mark.parametrize("response", ["deviation", "count_deviation", "criteria_deviation"])
+    def test_spread_of_plain_modes_is_labeled(self, circle, summed, response):
+        """The color bar says that it is not the posterior's; of draws and bootstrapped modes it says nothing."""
+        X, y = circle
+        plain = SumSoftplusClassifier(max_experts=3, n_restarts=2, random_state=0).fit(X, y)
+        bootstrapped = clone(plain).set_params(bootstrap=True).fit(X, y)
+        for model, is_told in ((plain, True), (bootstrapped, False), (summed, False)):
+            display = DecisionDisplay.from_estimator(model, X, y, response=response, n_cells=4)
+            assert ("over modes, not the posterior" in display.colorbar_.ax.get_ylabel()) is is_told
 
     def test_plane(self, several):
         """Any plane, with its labels; rows are put on it by their nearest points."""

@@ -16,7 +16,7 @@ def fitted():
     """Fitted with names, text labels and chains."""
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    return model("collapsed", n_sweeps=8).fit(frame, np.where(y, "in", "out"))
+    return model("collapsed", n_sweeps=40).fit(frame, np.where(y, "in", "out"))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from sklearn.base import clone
 from sklearn.metrics import brier_score_loss, log_loss
 
 from softpolytope import SumSoftplusClassifier
@@ -14,7 +15,7 @@ from softpolytope.report import payload, words
 from softpolytope.report.content import Given, content_of, weight_bands
 from softpolytope.report.payload import encoded_column, kept_draws, largest_difference, payload_of
 from softpolytope.report.scores import Calibration, calibration_of, majority_score
-from softpolytope.report.sections import scores_section
+from softpolytope.report.sections import scores_section, weights_section
 
 NOTHING = Given()
 
@@ -136,6 +137,19 @@ def test_modes_are_compared_not_trusted(modes):
     assert 0.0 <= content.agreement.same_decision <= 1.0
     assert any("not draws" in sentence for sentence in words.fit_sentences(content))
     assert "low" not in payload_of(content)["rows"]
+    assert 'inference="gibbs"' in words.checks(content)[-1].text
+    assert "may not be needed" not in weights_section(content)
+
+
+def test_few_bootstrapped_modes_are_said_to_be_few(modes):
+    """Their intervals are shown, and what is wrong with them; of enough modes nothing is."""
+    model, X, y = modes
+    for n_restarts, is_few in ((3, True), (18, False)):
+        fitted = clone(model).set_params(bootstrap=True, n_restarts=n_restarts).fit(X, y)
+        content = content_of(fitted, X, y, NOTHING)
+        assert "low" in payload_of(content)["rows"]
+        assert ("too few for 89%" in words.checks(content)[-1].text) is is_few
+        assert "may not be needed" in weights_section(content)
 
 
 def test_intervals_are_those_of_predict_interval(chains, several):

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     by_mode = model.predict_proba_draws(X_test[:1])
     print(f"\nThe first test row is of class 1 with probability {chance:.2f}; ", end="")
     print(f"the {len(by_mode)} modes that are averaged say {by_mode.min():.2f} to {by_mode.max():.2f}.")
-    print('(inference="gibbs" draws from the posterior itself, for intervals to be trusted.)')
+    print('(That is not an interval of the posterior: inference="gibbs" draws from it, and has predict_interval.)')
     options.out.mkdir(parents=True, exist_ok=True)
     model.save(options.out / "model.softpolytope")
     (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")

@@ -69,7 +69,10 @@ def add_parser(commands: Any) -> None:
 def _add_model_options(group: Any) -> None:
     group.add_argument("--classifier", choices=KINDS, default="sum-stack", help="unions of polytopes by default")
     group.add_argument(
-        "--inference", choices=("auto", "map", "gibbs"), default="auto", help="modes, or draws from the posterior"
+        "--inference",
+        choices=("auto", "map", "gibbs"),
+        default="auto",
+        help="modes, or draws from the posterior, which the intervals of a report need",
     )
     group.add_argument("--max-experts", type=whole(1), metavar="N", help="of sum-stack and sum")
     group.add_argument("--layers", type=whole(1), metavar="N", help="of sum-stack and stack")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._inputs import check_finite, take_columns
-from softpolytope.inspection.diagnostics import Diagnosis, diagnose
+from softpolytope.inspection.diagnostics import Diagnosis, diagnose, n_draws_needed
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior, check_estimate
 from softpolytope.parallel.lazy import is_dask_collection, lazily, meta_of
@@ -40,6 +40,24 @@ class PredictionMixin:
         It goes by how the model was fitted, not by the parameters, which may have been changed since.
         """
         return self.inference_ == "gibbs" or self.bootstrap_
+
+    def _check_intervals(self, level: float) -> None:
+        """Raise if there are plain modes only; warn if there are too few draws for intervals of this level."""
+        n_draws = len(self.posterior_.regressions[0].labelings[0].draws)
+        if not self._has_posterior_spread():
+            raise ValueError(
+                f"predict_interval requires posterior draws, but this model has {n_draws} modes, whose spread is much "
+                'narrower than the posterior. Refit with inference="gibbs", or with bootstrap=True and n_restarts=20 '
+                "or more; predict_proba_draws has the probabilities by mode."
+            )
+        n_needed = n_draws_needed(level)
+        if n_draws < n_needed:
+            option = "n_restarts" if self.bootstrap_ else "n_draws or n_chains"
+            warnings.warn(
+                f"intervals of level {level:g} need {n_needed} draws or more, and this model has {n_draws}, so that "
+                f"they are too narrow; refit with a larger {option}.",
+                stacklevel=3,
+            )
 
     def _check_has_chains(self, name: str) -> None:
         """Raise if there are modes only."""
@@ -118,22 +136,31 @@ class PredictionMixin:
         return np.ascontiguousarray(np.moveaxis(combined(positive, negative), 0, -1))
 
     def predict_interval(self, X: ArrayLike, level: float = 0.89) -> FloatArray:
-        """Central interval of the probability of the second class over draws or modes, (n_samples, 2).
+        """Central posterior interval of the probability of the second class, (n_samples, 2).
 
-        Of draws (inference="gibbs") it is the posterior interval; of modes from many restarts with `bootstrap=True` an
-        approximation of it. Plain modes only tell how far climbs from different starts disagree, which is far less than
-        the posterior's uncertainty, and a warning says so. With more than two classes, of all of them:
-        (n_samples, n_classes, 2).
+        It takes draws from the posterior (inference="gibbs"), or modes from 20 restarts or more with `bootstrap=True`,
+        which approximate it. A model of plain modes, which is what `fit` finds by default from 50 rows on, raises a
+        ValueError: modes only tell how far optimizations from different starts disagree, and intervals of 89 % made of
+        them hold the true probability in one case of five or fewer (docs/defaults.md). `predict_proba_draws` has what
+        each mode says.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, or Dask array or data frame of shape (n_samples, n_features)
+            Finite numbers.
+        level : float
+            The share of the posterior that an interval holds. Fewer than (1 + level) / (1 - level) draws are too few
+            for that, and a warning says so.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper end; with more than two classes, of all of them: (n_samples, n_classes, 2).
         """
         check_is_fitted(self)
-        if not self._has_posterior_spread():
-            warnings.warn(
-                "these intervals are the spread of modes, which is much narrower than the posterior; for intervals to "
-                'trust, fit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
-                stacklevel=2,
-            )
         if not (isinstance(level, numbers.Real) and 0.0 < level < 1.0):
             raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+        self._check_intervals(float(level))
         if is_dask_collection(X):
             shape = (0, 2) if len(self.classes_) == 2 else (0, len(self.classes_), 2)
             return self._lazily("predict_interval", X, np.empty(shape), level)

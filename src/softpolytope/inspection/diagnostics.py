@@ -4,6 +4,7 @@ Experts have no identity across draws, so only quantities without labels are wor
 probabilities at given rows, the number of experts with counts.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -76,6 +77,18 @@ def in_words(diagnoses: list[Diagnosis]) -> list[str]:
                 "run more sweeps before reading its quantiles."
             )
     return sentences
+
+
+def n_draws_needed(level: float) -> int:
+    """Fewest draws whose range holds another one with a probability of at least `level`: that of n is (n - 1)/(n + 1).
+
+    Examples
+    --------
+    >>> from softpolytope.inspection.diagnostics import n_draws_needed
+    >>> n_draws_needed(0.89)
+    18
+    """
+    return math.ceil((1.0 + level) / (1.0 - level))
 
 
 def checked_draws(name: str, values: ArrayLike) -> FloatArray:

@@ -121,7 +121,7 @@ def rows_section(content: Content) -> str:
     if content.has_draws:
         interval = f"Intervals hold {LEVEL:.0%} of the {content.one_of}s."
     else:
-        interval = "There are no intervals: this model has modes, no draws from the posterior."
+        interval = "There are no intervals: this model has modes, not draws from the posterior (section 6)."
     told = (
         f"Least certain first; press a heading to sort. {interval} The explanation is that of the best "
         f"{content.one_of}: an expert says yes if it alone lifts the probability over {THRESHOLD:g}; a criterion is "

@@ -191,8 +191,10 @@ def weights_section(content: Content) -> str:
     told = (
         "The heavier an expert, the larger the part of lambda it can give. Experts have no identity from one "
         f"{content.one_of} to the next, so weights are compared by rank: bars are medians, lines the spread over "
-        f"{words.what_spread(content)}. An expert whose line reaches zero may not be needed."
+        f"{words.what_spread(content)}."
     )
+    if content.has_draws:
+        told += " An expert whose line reaches zero may not be needed."
     figures = [_weights_figure(content, side, number) for number, side in enumerate(content.sides)]
     return f'{paragraphs([told])}<div class="grid-of-charts">{"".join(figures)}</div>'
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from softpolytope.inspection.diagnostics import LARGEST_R_HAT, in_words
+from softpolytope.inspection.diagnostics import LARGEST_R_HAT, in_words, n_draws_needed
 from softpolytope.report.content import Content, Side
 from softpolytope.report.scores import LEVEL, N_BINS
 
@@ -167,8 +167,14 @@ def _fit(content: Content) -> Check:
         return Check("look", f"{count(len(complaints), 'warning')} about the chains, see section 6.")
     if content.has_draws:
         text = "Intervals come from bootstrapped modes, an approximation of the posterior."
+        n_modes, n_needed = len(content.sides[0].posterior.draws), n_draws_needed(LEVEL)
+        if n_modes < n_needed:
+            text += f" {count(n_modes, 'mode')} are too few for {LEVEL:.0%}: fit with {n_needed} restarts or more."
     else:
-        text = "It was fitted by modes alone: there are no intervals, and how sure it is of itself is not known."
+        text = (
+            "It was fitted by modes alone: there are no intervals, and how sure it is of itself is not known. Fit with "
+            'inference="gibbs", or with bootstrap=True and 20 restarts or more, to see that.'
+        )
     return Check("look", text)
 
 
@@ -242,7 +248,8 @@ def fit_sentences(content: Content) -> list[str]:
     )
     worth = (
         "Modes are peaks, not draws: their spread is much narrower than the posterior's, so agreement among them is no "
-        'measure of certainty. For intervals to trust, fit with inference="gibbs".'
+        'measure of certainty. For intervals, fit with inference="gibbs", or with bootstrap=True and 20 restarts or '
+        "more."
     )
     return [found, worth]
 

@@ -33,6 +33,7 @@ class Subject:
     labelling: int | None  # None: both together
     estimate: Estimate | None  # None: the mean of probabilities, the counts of the best draw
     threshold: float
+    has_posterior_spread: bool = True  # False for plain modes
 
     def with_response(self, response: Response) -> "Subject":
         """The same of another response."""
@@ -46,7 +47,9 @@ class Subject:
     @property
     def label(self) -> str:
         """The response in words."""
-        return _LABELS[self.response].format(name=self.name)
+        label = _LABELS[self.response].format(name=self.name)
+        is_of_modes = self.response.endswith("deviation") and not self.has_posterior_spread
+        return f"{label} over modes, not the posterior" if is_of_modes else label
 
 
 def subject_of(target: Target, response: str, labelling: int | None, estimate: str | None, threshold: float) -> Subject:

@@ -1,6 +1,7 @@
 """A map of what a model says over two features, or over any plane."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from numpy.typing import ArrayLike
@@ -88,10 +89,11 @@ class DecisionDisplay(_drawing.Display):
             Rows that the view shall hold, drawn as dots; and their labels. With more than two features the dots are
             the nearest points of the plane.
         response : str
-            "probability", "deviation" (its standard deviation over draws or modes), "count" (experts that alone lift
-            the probability over the threshold: with one layer the violated inequalities of theorem 2, with more the
-            satisfied ones of theorem 5), "criteria" (those of eq. 21 that the largest expert finds met: for stacks),
-            "count_deviation" or "criteria_deviation" (over draws).
+            "probability", "deviation" (its standard deviation over draws; over plain modes it is much smaller than the
+            posterior's, and the color bar says so), "count" (experts that alone lift the probability over the
+            threshold: with one layer the violated inequalities of theorem 2, with more the satisfied ones of theorem
+            5), "criteria" (those of eq. 21 that the largest expert finds met: for stacks), "count_deviation" or
+            "criteria_deviation" (over draws, or modes).
         view : pair of features or Plane, optional
             Names or numbers; by default the first two.
         at : array-like of shape (n_features,), optional
@@ -131,6 +133,7 @@ class DecisionDisplay(_drawing.Display):
         _drawing.pyplot()
         check_is_ours(estimator, cls.__name__)
         subject = subject_of(target_of(estimator, target), response, labelling, estimate, threshold)
+        subject = replace(subject, has_posterior_spread=estimator._has_posterior_spread())
         seen = view_of(estimator, X, view, at, n_cells)
         rows = seen.rows()
         probability = surface(estimator, subject.with_response("probability"), rows)
