@@ -40,6 +40,18 @@ def error_of(capsys):
     return told
 
 
+def test_sweeps_of_modes_are_not_ignored_in_silence(table, capsys):
+    """One note names the option; the model is that without it. Of chains nothing is said."""
+    paths = []
+    for more in (["--sweeps", "20"], [], ["--sweeps", "20", "--inference", "gibbs"]):
+        assert fit(table, "--drop", "id,when", *more)[0] == 0
+        paths.append((table.parent / "model.softpolytope").read_bytes())
+        told = capsys.readouterr().err
+        assert told.count("--sweeps is not used") == (more == ["--sweeps", "20"])
+        assert "n_sweeps" not in told
+    assert paths[0] == paths[1] != paths[2]
+
+
 def test_a_new_user_is_led_to_a_model(table, capsys):
     """The messages name what to drop; then there is a comparison and a model that takes raw rows."""
     code, path = fit(table)

@@ -182,9 +182,10 @@ def test_batches_go_on_after_fit(fitted, moons):
 def test_batches_begin_anew_after_chains(moons):
     """With a warning, and with the classes there were."""
     X, y = moons
-    model = SumStackSoftplusClassifier(**SMALL, inference="gibbs", n_sweeps=4, n_chains=1).fit(X, y)
+    model = SumStackSoftplusClassifier(max_experts=6, random_state=0)
+    model.set_params(inference="gibbs", n_sweeps=4, n_chains=1).fit(X, y)
     with pytest.warns(UserWarning, match="partial_fit begins anew"):
-        model.set_params(inference="auto").partial_fit(X, y)
+        model.set_params(inference="auto", n_sweeps=1000, n_chains=2).partial_fit(X, y)
     assert model.inference_ == "map"
     assert model.score(X, y) > 0.9
 
@@ -275,7 +276,9 @@ def test_a_batch_that_fails_changes_nothing(moons):
     model.set_params(n_chains=1).fit(X, y)
     before = model.predict(X)
     with pytest.warns(UserWarning, match="begins anew"), pytest.raises(ValueError, match="none of the classes"):
-        model.set_params(inference="map").partial_fit(X[:, :1], ["z"] * 200, classes=["a", "b"])
+        model.set_params(inference="map", n_sweeps=1000, start="map", n_chains=2).partial_fit(
+            X[:, :1], ["z"] * 200, classes=["a", "b"]
+        )
     assert np.array_equal(model.predict(X), before)
     assert model.classes_.tolist() == [0, 1]
 
@@ -401,6 +404,48 @@ def test_columns_far_from_zero_keep_their_digits():
     assert SumStackSoftplusClassifier(**SMALL).fit(X, y).score(X, y) > 0.98
 
 
+CHAIN_OPTIONS = {"n_sweeps": 50, "n_chains": 3, "n_burn_in": 2, "n_draws": 4, "scan": "paper", "start": "random"}
+
+
+@pytest.mark.parametrize("inference", ["auto", "map"])
+def test_options_of_chains_are_not_ignored_in_silence(moons, inference):
+    """Each that was given is named where modes are found, and why; with defaults nobody is warned."""
+    X, y = moons
+    model = SumSoftplusClassifier(inference=inference, max_experts=2, n_restarts=1, random_state=0).fit(X, y)
+    expected = model.predict_proba(X)
+    for name, value in CHAIN_OPTIONS.items():
+        with pytest.warns(UserWarning, match=f"^{name} is not used: this fit finds modes.* set inference=") as told:
+            changed = clone(model).set_params(**{name: value}).fit(X, y)
+        assert np.array_equal(changed.predict_proba(X), expected)
+        assert ('inference="auto"' in str(told[0].message)) is (inference == "auto")
+        assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="^n_sweeps, n_chains, n_burn_in, n_draws, scan and start are not used: "):
+        clone(model).set_params(**CHAIN_OPTIONS).fit(X, y)
+
+
+def test_options_of_modes_are_not_ignored_in_silence(moons):
+    """Each that was given is named where chains are run, whoever chose them."""
+    X, y = moons
+    chains = {"n_sweeps": 4, "n_chains": 1, "max_experts": 2, "random_state": 0}
+    for inference, rows in (("gibbs", slice(None)), ("auto", slice(40))):
+        model = SumSoftplusClassifier(inference=inference, **chains).fit(X[rows], y[rows])
+        expected = model.predict_proba(X)
+        with pytest.warns(UserWarning, match="^n_restarts and bootstrap are not used: this fit draws") as told:
+            changed = clone(model).set_params(n_restarts=7, bootstrap=True).fit(X[rows], y[rows])
+        assert np.array_equal(changed.predict_proba(X), expected)
+        assert ('inference="auto"' in str(told[0].message)) is (inference == "auto")
+
+
+def test_batches_name_what_they_do_not_use(moons):
+    """In the first call only."""
+    X, y = moons
+    model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0, n_sweeps=50, bootstrap=True)
+    with pytest.warns(UserWarning, match="^n_sweeps and bootstrap are not used: partial_fit moves modes") as told:
+        model.partial_fit(X, y, classes=[0, 1])
+    assert told[0].filename == __file__
+    model.partial_fit(X, y)
+
+
 def test_chains_may_begin_at_modes(moons):
     """Each at its own; they are where chains from random places get to later."""
     X, y = moons
@@ -446,6 +491,7 @@ def quantiles(model, X, tail):
     return np.quantile(model.predict_proba_draws(X), [tail, 1.0 - tail], axis=0).T
 
 
+@pytest.mark.filterwarnings("ignore:.* not used")
 def test_auto_counts_rows_by_weight(moons):
     """Chains below fifty rows, modes from there on; copies and weights count alike, many light rows are many."""
     X, y = moons
@@ -467,7 +513,7 @@ def test_auto_counts_rows_by_weight(moons):
 def test_warm_start_does_not_mix_chains_and_modes(moons):
     """It starts anew, and says so."""
     X, y = moons
-    model = SumStackSoftplusClassifier(**SMALL, warm_start=True, n_sweeps=4).fit(X, y)
+    model = SumStackSoftplusClassifier(max_experts=6, random_state=0, warm_start=True).fit(X, y)
     with pytest.warns(UserWarning, match="warm_start starts anew: the last fit had inference 'map'"):
-        model.set_params(inference="gibbs", n_chains=1).fit(X, y)
+        model.set_params(inference="gibbs", n_chains=1, n_sweeps=4).fit(X, y)
     assert model.inference_ == "gibbs"

@@ -115,6 +115,9 @@ def run(options: argparse.Namespace) -> int:
     )
     with notes():
         plan = study(table, choice)
+    if options.sweeps is not None and _inference(options, plan.n_rows) == "map":
+        note("--sweeps is not used: this fit finds modes, and has no chains. Give --inference gibbs, or leave it out.")
+        options.sweeps = None
     say = _silent if options.json else print
     say(_summary(options.table, plan))
     rows, codes = read_rows(table, plan)

@@ -13,7 +13,7 @@ from softpolytope.estimators._batches import BatchMixin
 from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import Fitted, fit_regression
 from softpolytope.estimators._geometry import GeometryMixin
-from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings
+from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
 from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import AnyTask, How
@@ -141,6 +141,7 @@ class SoftplusBase(
     def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[Fitted]) -> Self:
         """Fit one regression after the other."""
         settings = checked_settings(self, tasks[0].auto_inference())
+        warn_of_unused(self, settings.inference)
         if earlier and self.inference_ != settings.inference:
             warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=4)
             earlier = []

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from softpolytope.estimators._fitting import Fitted, take_batch
 from softpolytope.estimators._inputs import check_class_weight
 from softpolytope.estimators._intake import IntakeMixin
-from softpolytope.estimators._parameters import checked_settings
+from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
 from softpolytope.model.posterior import Posterior
 
@@ -91,6 +91,8 @@ class BatchMixin(IntakeMixin):
         if any(fit.stream is None for fit in fits):
             raise ValueError("partial_fit cannot go on with a model that was read from a file; fit it again.")
         is_first = not fits
+        if is_first:
+            warn_of_unused(self, "map", is_batch=True)
         X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
         self._take_classes(classes, is_first=is_first)
         check_class_weight(self.class_weight, self.classes_)

@@ -2,7 +2,9 @@
 
 import math
 import numbers
+import warnings
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,6 +26,11 @@ ScanChoice = Literal["auto", "paper", "collapsed"]
 Start = Literal["random", "map"]
 
 MOST_DRAWS_BY_DEFAULT = 50
+# Parameters that only chains have, and only modes.
+_OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
+_OF_MODES = ("n_restarts", "bootstrap")
+# Parameters that rows in batches do not have either.
+_NOT_OF_BATCHES = ("bootstrap",)
 # Measured by benchmarks/few_rows.py.
 FEWEST_ROWS_FOR_MODES = 50
 
@@ -108,6 +115,24 @@ def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> S
         standardize=bool(estimator.standardize),
         checkpoint=checked_checkpoint(estimator.checkpoint),
     )
+
+
+def warn_of_unused(estimator: Any, inference: Literal["gibbs", "map"], *, is_batch: bool = False) -> None:
+    """Warn of parameters that differ from their defaults and have no part in this inference."""
+    unused = _OF_MODES if inference == "gibbs" else (*_OF_CHAINS, *(_NOT_OF_BATCHES if is_batch else ()))
+    defaults = signature(type(estimator).__init__).parameters
+    given = [name for name in unused if getattr(estimator, name) != defaults[name].default]
+    if not given:
+        return
+    subject = f"{given[0]} is" if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]} are"
+    if is_batch:
+        found, remedy = "partial_fit moves modes", "set back what is not meant"
+    elif inference == "gibbs":
+        found, remedy = "this fit draws from the posterior", 'set inference="map" to find modes'
+    else:
+        found, remedy = "this fit finds modes of the posterior", 'set inference="gibbs" to draw from it'
+    chosen = ' (as inference="auto" chose for so many rows)' if estimator.inference == "auto" and not is_batch else ""
+    warnings.warn(f"{subject} not used: {found}{chosen}; {remedy}.", stacklevel=4 if is_batch else 5)
 
 
 def check_for_partitions(estimator: Any, settings: Settings) -> None:

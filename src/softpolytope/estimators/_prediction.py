@@ -140,9 +140,9 @@ class PredictionMixin:
 
         It takes draws from the posterior (inference="gibbs"), or modes from 20 restarts or more with `bootstrap=True`,
         which approximate it. A model of plain modes, which is what `fit` finds by default from 50 rows on, raises a
-        ValueError: modes only tell how far optimizations from different starts disagree, and intervals of 89 % made of
-        them hold the true probability in one case of five or fewer (docs/defaults.md). `predict_proba_draws` has what
-        each mode says.
+        ValueError: modes only tell how far optimizations from different starts disagree, and with 200 rows or more
+        intervals of 89 % made of them hold the true probability in about one case of five or fewer (docs/defaults.md).
+        `predict_proba_draws` has what each mode says.
 
         Parameters
         ----------
