@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -281,6 +282,58 @@ def test_a_batch_that_fails_changes_nothing(moons):
         )
     assert np.array_equal(model.predict(X), before)
     assert model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("size", [1e200, 2e307])
+def test_batches_beyond_all_bounds_are_named(moons, size, standardize):
+    """Rows so much larger than those before that nothing can be computed: an error names a column, nothing changes."""
+    X, y = moons
+    model = SumSoftplusClassifier(**SMALL, standardize=standardize).partial_fit(X, y, classes=[0, 1])
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match=r"column . of X was at most [12]\.\d+ in .* and is up to .*e\+[23]0[07] here"):
+        model.partial_fit(X * size, y)
+    assert np.array_equal(model.predict_proba(X), before)
+    model.partial_fit(X * 1e100, y)  # still within them
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_extreme_columns_of_batches_stay_in_range(moons, size):
+    """As they do in `fit`, where columns are not standardized either."""
+    X, y = moons
+    model = SumSoftplusClassifier(**SMALL, standardize=False).partial_fit(X * size, y, classes=[0, 1])
+    assert model.score(X * size, y) > 0.75
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse", "batch", "dask"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_columns_too_small_are_named(moons, kind, standardize):
+    """No double could hold their coefficients: an error says that they are small, and which."""
+    X, y = moons
+    X = X * [1.0, 1e-310]
+    model = SumSoftplusClassifier(**SMALL, standardize=standardize)
+    call = partial(model.fit, X, y)
+    if kind == "frame":
+        call = partial(model.fit, pytest.importorskip("pandas").DataFrame(X, columns=["plain", "tiny"]), y)
+    elif kind == "sparse":
+        call = partial(model.fit, sparse.csr_array(X), y)
+    elif kind == "batch":
+        call = partial(model.partial_fit, X, y, classes=[0, 1])
+    elif kind == "dask":
+        array = pytest.importorskip("dask.array")
+        call = partial(model.fit, array.from_array(X, chunks=(50, 2)), array.from_array(y, chunks=50), max_memory="8GB")
+    names = "'tiny'" if kind == "frame" else "1"
+    with pytest.raises(ValueError, match=f"^Column {names} of X holds numbers of at most .*e-310 .* so small"):
+        call()
+
+
+def test_coefficients_that_overflow_are_named(moons):
+    """Those of numbers hardly large enough: what is said is that the column is small."""
+    X, y = moons
+    chain = {"inference": "gibbs", "n_sweeps": 40, "n_chains": 1, "max_experts": 3, "random_state": 0}
+    with pytest.raises(ValueError, match=r"coefficients of column 1 of X overflow .* deviation is .*e-308\. Multiply"):
+        SumSoftplusClassifier(**chain).fit(X * [1.0, 4.5e-308], y)
 
 
 @pytest.mark.parametrize(

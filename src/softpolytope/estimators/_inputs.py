@@ -58,6 +58,27 @@ def check_finite(X: Any, names: Any) -> None:
     )
 
 
+def ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest number of each column of dense or sparse rows."""
+    ends = [X.min(axis=0), X.max(axis=0)]
+    dense = [end.toarray() if sparse.issparse(end) else end for end in ends]
+    lower, upper = (np.asarray(end, dtype=np.float64).reshape(-1) for end in dense)
+    return lower, upper
+
+
+def check_sizes(lower: FloatArray, upper: FloatArray, names: Any) -> None:
+    """Raise at a column whose numbers are all so small that no double could hold its coefficients."""
+    largest = np.maximum(np.abs(lower), np.abs(upper))
+    is_bad = (largest > 0.0) & (largest < np.finfo(np.float64).tiny)
+    if is_bad.any():
+        column = int(np.argmax(is_bad))
+        label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
+        raise ValueError(
+            f"{label} of X holds numbers of at most {largest[column]:g} in absolute value, so small that coefficients "
+            "in its units would overflow. Multiply the column by a power of ten, or leave it out."
+        )
+
+
 @contextmanager
 def naming_columns(X: Any) -> Iterator[None]:
     """Where rows cannot be made numbers, say which column cannot."""

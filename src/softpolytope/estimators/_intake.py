@@ -12,8 +12,10 @@ from softpolytope._typing import FloatArray
 from softpolytope.estimators._inputs import (
     check_class_weight,
     check_finite,
+    check_sizes,
     naming_columns,
     plain_labels,
+    ranges,
     row_weights,
     take_columns,
 )
@@ -52,6 +54,7 @@ class IntakeMixin:
         names = np.array(source.names, dtype=object) if source.names is not None else None
         take_columns(self, source.n_features, names, reset=not goes_on)
         labels = labels_of(survey := surveyed(place, source.names), self.class_weight)
+        check_sizes(*survey.ranges(), source.names)
         check_classification_targets(labels.classes)
         check_class_weight(self.class_weight, labels.classes)
         if goes_on and not np.array_equal(labels.classes, self.classes_):
@@ -75,7 +78,9 @@ class IntakeMixin:
                 ensure_min_samples=2 if is_first else 1,
                 reset=is_first,
             )
-        check_finite(X, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        check_finite(X, names)
+        check_sizes(*ranges(X), names)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

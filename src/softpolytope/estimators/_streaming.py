@@ -90,7 +90,8 @@ def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple
     """Take another batch; returns the stream after it and what it knows."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
     # A copy, so that a batch that fails leaves nothing half done.
-    features = stream.features.merged(FeatureSummary.of(data))
+    batch = FeatureSummary.of(data)
+    features = stream.features.merged(batch)
     after = Stream(deepcopy(stream.followers), stream.precision_rates, features)
     # The spread of the columns is known better with every batch, and sparse rows are not centred; coefficients are
     # expressed in the units of the batch.
@@ -110,13 +111,37 @@ def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple
         run_all(tasks, pool, reporting)
     if reporting.is_stopped():
         raise KeyboardInterrupt
-    found = [
-        [_found(follower.mode, side) for follower in followers]
-        for side, followers in zip(sides, after.followers, strict=True)
-    ]
+    found = _learned(stream, after, sides, batch)
     posterior = posterior_of(ModesResult(found, after.precision_rates, {}, is_complete=True), units, settings)
     after.of_units(units, back=True)
     return after, posterior
+
+
+def _learned(before: Stream, after: Stream, sides: list[TrainingData], batch: FeatureSummary) -> list[list[FoundMode]]:
+    """Return the modes after a batch; raises if one could not follow it because its numbers overflow."""
+    n_steps = [[item.n_steps for followers in stream.followers for item in followers] for stream in (before, after)]
+    if not all(then < now for then, now in zip(*n_steps, strict=True)):
+        raise _too_large(before.features, batch)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [
+                [_found(follower.mode, side) for follower in followers]
+                for side, followers in zip(sides, after.followers, strict=True)
+            ]
+    except OverflowError as error:
+        raise _too_large(before.features, batch) from error
+
+
+def _too_large(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
+    """An error that names the column that has grown most."""
+    sizes = [np.maximum(np.abs(item.lower), np.abs(item.upper)) for item in (before, batch)]
+    with np.errstate(divide="ignore"):
+        column = int(np.argmax(np.log(sizes[1]) - np.log(np.maximum(sizes[0], np.finfo(np.float64).tiny))))
+    return ValueError(
+        "the modes cannot follow this batch, because its numbers are so much larger than those of the rows before "
+        f"that the linear predictors overflow: column {column} of X was at most {sizes[0][column]:g} in absolute "
+        f"value and is up to {sizes[1][column]:g} here. Check its units, or fit all rows again."
+    )
 
 
 def _found(mode: Mode, rows: TrainingData) -> FoundMode:

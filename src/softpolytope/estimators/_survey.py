@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._inputs import check_finite
+from softpolytope.estimators._inputs import check_finite, ranges
 from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
 # Rows at which diagnostics compare the chains' probabilities.
@@ -86,6 +86,12 @@ class Survey:
         probes = np.ascontiguousarray(np.concatenate([self.probes, other.probes])[:N_PROBES])
         return Survey(labels, self.is_sparse, probes, self.digests + other.digests)
 
+    def ranges(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest number of each column, in rows of positive weight."""
+        found = list(self.by_label.values())
+        lower = np.min([moments.lower for moments in found], axis=0)
+        return lower, np.max([moments.upper for moments in found], axis=0)
+
 
 class SurveyBlock:
     """The rows of a partition as they come."""
@@ -158,8 +164,7 @@ def _moments(X: Any, weights: FloatArray) -> Moments:
         nothing = np.zeros(n_features)
         return Moments(n_given, 0, 0.0, nothing, nothing, nothing, nothing + np.inf, nothing - np.inf)
     is_sparse = bool(sparse.issparse(X))
-    ends = [X.min(axis=0), X.max(axis=0)]
-    lower, upper = (np.asarray(end.toarray() if is_sparse else end, dtype=np.float64).reshape(-1) for end in ends)
+    lower, upper = ranges(X)
     scale = power_of_two(np.maximum(np.abs(lower), np.abs(upper)))
     weight = float(weights.sum())
     shares = weights / weight

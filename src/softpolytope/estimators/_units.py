@@ -24,18 +24,30 @@ class Units:
 
     def of_user(self, coefficients: FloatArray) -> FloatArray:
         """Coefficients (..., columns) for the user's columns."""
-        slopes = coefficients / self.scale
-        slopes[..., 0] -= (slopes[..., 1:] * self.centre[1:]).sum(axis=-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = coefficients / self.scale
+            slopes[..., 0] -= (slopes[..., 1:] * self.centre[1:]).sum(axis=-1)
+        if not np.isfinite(slopes).all():
+            column = int(np.argmin(self.scale))
+            raise ValueError(
+                f"the coefficients of column {column - 1} of X overflow in its units, whose standard deviation is "
+                f"{self.scale[column]:g}. Multiply the column by a power of ten, or leave it out."
+            )
         return slopes
 
     def from_user(self, coefficients: FloatArray) -> FloatArray:
         """Coefficients (..., columns) for the changed columns: the inverse of `of_user`."""
-        slopes = coefficients * self.scale
-        slopes[..., 0] += (coefficients[..., 1:] * self.centre[1:]).sum(axis=-1)
+        # Those of a batch beyond all bounds may overflow; then no step can be made, which is reported.
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = coefficients * self.scale
+            slopes[..., 0] += (coefficients[..., 1:] * self.centre[1:]).sum(axis=-1)
         return slopes
 
     def applied(self, data: TrainingData) -> TrainingData:
         """Rows with their columns changed so."""
+        if self.are_same(plain_units(data)):
+            # Extreme columns stay divided by their powers of two.
+            return data
         design: Any = data.design
         if sparse.issparse(data.design):
             changed = design.copy()

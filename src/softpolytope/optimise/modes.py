@@ -116,6 +116,8 @@ def pruned(mode: Mode, home: Home) -> tuple[Mode, float]:
     always stays.
     """
     order, values = _log_likelihoods_without(mode, home)
+    if not np.isfinite(values[0]):
+        raise OverflowError("the log likelihood of a mode is not finite: the linear predictors of the rows overflow.")
     is_cheap = values[0] - values[:-1] <= LARGEST_LOSS
     n_left_out = int(np.flatnonzero(is_cheap)[-1])
     is_left_out = np.zeros(len(order), dtype=bool)

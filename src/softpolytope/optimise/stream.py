@@ -38,13 +38,16 @@ class Follower:
         position = self.mode.position() / units
         if len(self.mean) != len(position):
             self.mean, self.square = np.zeros(len(position)), np.zeros(len(position))
-        _, slope = target.value_and_slope(position * units)
-        slope = slope * units / n_seen
-        if not np.isfinite(slope).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            _, slope = target.value_and_slope(position * units)
+            slope = slope * units / n_seen
+            squares = slope**2
+        if not np.isfinite(squares).all():
+            # Beyond what doubles hold there is no direction to go.
             return
         self.n_steps += 1
         self.mean += (1.0 - _DECAY) * (slope - self.mean)
-        self.square += (1.0 - _SQUARE_DECAY) * (slope**2 - self.square)
+        self.square += (1.0 - _SQUARE_DECAY) * (squares - self.square)
         direction = self.mean / (1.0 - _DECAY**self.n_steps)
         size = np.sqrt(self.square / (1.0 - _SQUARE_DECAY**self.n_steps)) + _FLOOR
         rate = LARGEST_STEP / np.sqrt(1.0 + self.n_steps / SLOW_STEPS)
