@@ -49,6 +49,21 @@ def files(tmp_path):
     return [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
 
 
+def test_order_of_a_file_does_not_matter(files, tmp_path, monkeypatch):
+    """A .npy file by columns (Fortran's order) gives the bits of one by rows; a part of a map is refused as that."""
+    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", 1000)  # three partitions, the last of them smaller
+    X, y = files
+    np.save(tmp_path / "F.npy", np.asfortranarray(X))
+    by_column = np.load(tmp_path / "F.npy", mmap_mode="r")
+    assert not by_column.flags.c_contiguous
+    expected = sha(model("map").fit(X, y, max_memory="8GB"))
+    assert sha(model("map").fit(by_column, y, max_memory="8GB")) == expected
+    assert sha(model("map").fit(tmp_path / "F.npy", tmp_path / "y.npy")) == expected
+    for part in (X[:100], by_column[:100], X.T, X[:, ::2]):
+        with pytest.raises(ValueError, match=r"X must be a whole memory map, .* not a part or a transpose of one"):
+            model("map").fit(part, np.array(y[: len(part)]), max_memory="8GB")
+
+
 @pytest.mark.parametrize("kind", ["map", "collapsed", "paper"])
 def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
     """Blocks that are kept, that rest, and that are made anew for every call give the same bits."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from softpolytope.estimators._fitting import Fitted, take_batch
-from softpolytope.estimators._inputs import check_class_weight
+from softpolytope.estimators._inputs import check_class_weight, plain_labels
 from softpolytope.estimators._intake import IntakeMixin
 from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
@@ -118,10 +118,10 @@ class BatchMixin(IntakeMixin):
         if is_first:
             if classes is None:
                 raise ValueError("classes must be given in the first call of partial_fit: all labels there will be.")
-            self.classes_ = np.unique(np.asarray(classes))
+            self.classes_ = np.unique(np.asarray(plain_labels(classes, "classes")))
             if len(self.classes_) < 2:
                 raise ValueError(f"classes must hold at least two labels; got {self.classes_.tolist()}.")
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(
-                f"classes were {self.classes_.tolist()} in the first call; got {np.unique(classes).tolist()}."
-            )
+        elif classes is not None:
+            found = np.unique(np.asarray(plain_labels(classes, "classes")))
+            if not np.array_equal(found, self.classes_):
+                raise ValueError(f"classes were {self.classes_.tolist()} in the first call; got {found.tolist()}.")

@@ -1,7 +1,7 @@
 """Checks of rows, labels and weights that users hand to a classifier."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,8 +60,8 @@ def check_finite(X: Any, names: Any) -> None:
 
 def ranges(X: Any) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest number of each column of dense or sparse rows."""
-    ends = [X.min(axis=0), X.max(axis=0)]
-    dense = [end.toarray() if sparse.issparse(end) else end for end in ends]
+    ends: list[Any] = [X.min(axis=0), X.max(axis=0)]
+    dense = [end.toarray() if hasattr(end, "toarray") else end for end in ends]
     lower, upper = (np.asarray(end, dtype=np.float64).reshape(-1) for end in dense)
     return lower, upper
 
@@ -80,20 +80,22 @@ def check_sizes(lower: FloatArray, upper: FloatArray, names: Any) -> None:
 
 
 @contextmanager
-def naming_columns(X: Any) -> Iterator[None]:
-    """Where rows cannot be made numbers, say which column cannot."""
+def naming_columns(X: Any, known: Any = None) -> Iterator[None]:
+    """Say which column it is where rows cannot be made numbers; if columns are known, of a table with these only."""
     try:
         yield
     except (TypeError, ValueError) as error:
         is_table = hasattr(X, "columns") and hasattr(X, "dtypes")
         if not is_table and "could not convert string" not in str(error):
             raise
+        if is_table and known is not None and list(X.columns) != list(known):
+            raise  # the names are wrong, and that is what was said
         found = _column_without_numbers(X, is_table=is_table)
         if found is None:
             raise
         name, value = found
         raise ValueError(
-            f"column {name!r} of X holds {value!r}, which is no number; encode such columns first "
+            f"column {name!r} of X holds {value!r}, which is not a number; encode such columns first "
             "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
         ) from error
 
@@ -119,20 +121,37 @@ def _column_without_numbers(X: Any, *, is_table: bool) -> tuple[Any, Any] | None
     return None
 
 
-def plain_labels(y: Any) -> Any:
-    """Labels that are Python objects as an array of their own kind, if they have one; raises where one is missing."""
-    has_kind = hasattr(y, "dtype") and str(y.dtype) != "object"
+def plain_labels(y: Any, name: str = "y") -> Any:
+    """Labels that are Python objects as an array of their own kind, if they have one.
+
+    Raises where one is missing, or where some are text and others are not.
+    """
+    has_kind = hasattr(y, "dtype") and str(y.dtype) not in ("object", "category")
     given = None if has_kind else np.asarray(y)
+    if given is not None and given.dtype.kind in "US":
+        given = np.asarray(y, dtype=object)  # before NumPy made text of all of them
     if given is None or given.dtype.kind != "O" or given.ndim != 1:
         return y
     for row, value in enumerate(given.tolist()):
         if value is None or value != value:  # noqa: PLR0124  # NaN is what differs from itself
-            raise ValueError(f"y has no label at row {row}, but {value!r}; drop such rows first.")
+            raise ValueError(f"{name} has no label at row {row}, but {value!r}; drop such rows first.")
+    check_labels_agree(given.tolist(), name)
     kinds = {type(value) for value in given.tolist()}
     if kinds == {int}:
         # Left to itself, NumPy makes doubles of numbers of which some need all 64 bits.
         return given.astype(np.int64 if max(given) < 2**63 else np.uint64)
     return given.astype(kinds.pop()) if len(kinds) == 1 and kinds <= {bool, float} else y
+
+
+def check_labels_agree(labels: Sequence[object], name: str) -> None:
+    """Raise if some labels are text and others are not: they have no common order, and as text 1 would be '1'."""
+    is_text = [isinstance(label, str | bytes) for label in labels]
+    if any(is_text) and not all(is_text):
+        text, other = labels[is_text.index(True)], labels[is_text.index(False)]
+        raise ValueError(
+            f"labels must be all text or all numbers; {name} holds both {text!r} and {other!r}. Make all of them text "
+            "(str), or none."
+        )
 
 
 def row_weights(estimator: Any, y: Any, sample_weight: FloatArray | None) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._features import SMALLEST_SPREAD, FeatureSummary
-from softpolytope.estimators._inputs import class_factors
+from softpolytope.estimators._inputs import check_labels_agree, class_factors
 from softpolytope.estimators._parameters import FEWEST_ROWS_FOR_MODES, Settings
 from softpolytope.estimators._survey import Moments, Survey, SurveyRecipe, power_of_two
 from softpolytope.estimators._tasks import Prepared
@@ -43,6 +43,7 @@ def surveyed(place: Place, names: list[str] | None) -> Survey:
 def labels_of(survey: Survey, class_weight: Any) -> Labels:
     """Classes and their weights; raises if there are not two of positive weight."""
     values = list(survey.by_label)
+    check_labels_agree(values, "y")
     classes = np.unique(np.array(values, dtype=object if isinstance(values[0], str) else None))
     found = [survey.by_label[value] for value in classes.tolist()]
     if len(classes) < 2:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._fitting import Fitted
-from softpolytope.estimators._inputs import check_finite, take_columns
+from softpolytope.estimators._inputs import check_finite, naming_columns, take_columns
 from softpolytope.inspection.diagnostics import Diagnosis, diagnose, n_draws_needed
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior, check_estimate
@@ -246,10 +246,12 @@ class PredictionMixin:
         check_is_fitted(self)
         if is_dask_collection(X):
             raise ValueError("X is a Dask collection, and this method needs rows in memory: X.compute().")
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
-        )
-        check_finite(rows, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        with naming_columns(X, names):
+            rows = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
+            )
+        check_finite(rows, names)
         return rows
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._inputs import check_finite, ranges
+from softpolytope.estimators._inputs import check_finite, check_labels_agree, ranges
 from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
 # Rows at which diagnostics compare the chains' probabilities.
@@ -126,6 +126,8 @@ class SurveyBlock:
         is_missing = np.array([value is None or value != value for value in y.tolist()], dtype=bool)  # noqa: PLR0124
         if is_missing.any():
             raise ValueError(f"y has no label at row {int(np.argmax(is_missing))} of {where}; drop such rows first.")
+        if y.dtype.kind == "O":
+            check_labels_agree(y.tolist(), f"y of {where}")
         if weights is None:
             return X, y, np.ones(n_rows)
         checked = np.asarray(weights, dtype=np.float64)

@@ -63,21 +63,27 @@ class Stripe:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     offset: int
+    is_by_column: bool = False  # in Fortran's order
 
     @classmethod
     def of(cls, array: np.memmap[Any, Any], name: str) -> "Stripe":
         """The file behind a memory map."""
-        if array.filename is None or not array.flags.c_contiguous or not _is_whole(array):
+        is_by_row = array.flags.c_contiguous
+        if array.filename is None or not (is_by_row or array.flags.f_contiguous) or not _is_whole(array):
             raise ValueError(
-                f"{name} must be a whole memory map in C order, as np.memmap or np.load(path, mmap_mode='r') give it, "
-                "not a part of one."
+                f"{name} must be a whole memory map, as np.memmap or np.load(path, mmap_mode='r') give it, not a part "
+                "or a transpose of one."
             )
-        return cls(str(array.filename), array.dtype, array.shape, int(array.offset))
+        return cls(str(array.filename), array.dtype, array.shape, int(array.offset), not is_by_row)
 
     def read(self, start: int, stop: int) -> Any:
         """Rows start to stop, for as long as someone has them."""
         if start == stop:
             return np.empty((0, *self.shape[1:]), self.dtype)
+        if self.is_by_column:
+            # A copy, so that the map of the whole file, of which only these rows were touched, ends here.
+            every = np.memmap(self.path, self.dtype, "r", self.offset, self.shape, "F")
+            return np.array(every[start:stop], order="C")
         # Reading them into new memory took three times as long, most of it for pages that go back after the visit.
         offset = self.offset + start * math.prod(self.shape[1:]) * self.dtype.itemsize
         return np.asarray(np.memmap(self.path, self.dtype, "r", offset, (stop - start, *self.shape[1:])))
