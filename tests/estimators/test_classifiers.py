@@ -512,6 +512,20 @@ def test_scikit_learn_callbacks(moons):
     assert model.predict(moons[0]).shape == (200,)
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_disagreement_about_probabilities_is_a_warning(rng):
+    """It has the largest R-hat of `diagnostics`; of well-mixed chains nothing is said (but of 1 % of them)."""
+    X, y = make_circles(200, factor=0.35, noise=0.08, random_state=0)
+    short = SumSoftplusClassifier(inference="gibbs", start="random", n_sweeps=24, max_experts=6, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="about the probabilities they predict") as told:
+        short.fit(X, y)
+    worst = max(item.r_hat for item in short.diagnostics() if "probability" in item.name)
+    assert f"R-hat is up to {worst:.2f}" in str(told[0].message)
+    assert told[0].filename == __file__
+    X = rng.standard_normal((100, 1))
+    SoftplusClassifier(inference="gibbs", n_sweeps=400, random_state=0).fit(X, rng.random(100) < 0.5)
+
+
 def test_disagreement_is_said_in_words(moons):
     """Chains too short to agree give a warning; diagnostics have R-hat and effective draws."""
     model = SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=400, random_state=0).fit(*moons)

@@ -2,8 +2,23 @@
 
 import numpy as np
 import pytest
+from checks import LEVEL
+from scipy import stats
 
-from softpolytope.inspection.diagnostics import FEWEST_DRAWS, bulk_ess, diagnose, in_words, r_hat, tail_ess
+from softpolytope.inspection.diagnostics import (
+    FALSE_ALARMS,
+    FEWEST_DRAWS,
+    LARGEST_R_HAT,
+    PROBABILITY,
+    Diagnosis,
+    bulk_ess,
+    diagnose,
+    disagreement,
+    in_words,
+    largest_by_chance,
+    r_hat,
+    tail_ess,
+)
 
 
 def autoregression(rng, correlation, n_chains=4, n_draws=20_000):
@@ -58,6 +73,56 @@ def test_agreeing_chains_say_nothing(rng):
     assert in_words(diagnose({"log-likelihood": rng.normal(size=(4, 1000))})) == []
     slow = diagnose({"log-likelihood": autoregression(rng, 0.5, 2, 60)})
     assert "independent" in in_words(slow)[0]
+
+
+def test_perfect_chains_are_seldom_warned_of(rng):
+    """Of fits whose draws are independent, 1 % at most have an R-hat above the limit at one of ten rows.
+
+    An exact binomial test of 300 fits at LEVEL; the same limit for all numbers of draws, as the control, is rejected.
+    """
+    n_fits, n_rows = 300, 10
+    worst = np.array([max(r_hat(rng.normal(size=(2, 50))) for _ in range(n_rows)) for _ in range(n_fits)])
+    n_most = stats.binom.isf(LEVEL, n_fits, FALSE_ALARMS)
+    assert (worst > largest_by_chance(2, 50, n_rows)).sum() <= n_most
+    assert (worst > LARGEST_R_HAT).sum() > n_most
+
+
+def test_limit_falls_with_the_number_of_draws():
+    """To near 1.01, which Vehtari et al. recommend for four chains of a thousand draws."""
+    limits = [largest_by_chance(4, n_draws, 10) for n_draws in (4, 50, 200, 1000)]
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] < 1.01
+
+
+def diagnosis(name, value):
+    """Of a quantity with this R-hat."""
+    return Diagnosis(name, value, 100.0, 100.0, ())
+
+
+@pytest.mark.parametrize(
+    ("of_trace", "of_row", "n_draws", "is_told"),
+    [
+        (1.60, 1.07, 50, True),  # the trace confirms it
+        (1.00, 1.07, 50, False),  # chance, as far as 50 draws can tell
+        (1.00, 1.07, 500, True),  # not chance
+        (1.00, 1.20, 50, True),  # nor this
+        (1.60, 1.04, 500, False),  # no row is affected
+    ],
+)
+def test_disagreement_about_probabilities(of_trace, of_row, n_draws, is_told):
+    """It is told if it is beyond chance, or confirmed by what every sweep records, with value and number of rows."""
+    rows = [diagnosis(f"{PROBABILITY} {number}", 1.0) for number in range(9)]
+    found = disagreement(
+        [diagnosis("number of experts", of_trace), *rows, diagnosis(f"{PROBABILITY} 9", of_row)], 2, n_draws
+    )
+    assert (found is not None) is is_told
+    if found is not None:
+        assert f"R-hat is up to {of_row:.2f}, and above 1.05 at 1 of the 10 training rows compared. Run more" in found
+
+
+def test_disagreement_needs_probabilities():
+    """Of too few draws none are diagnosed."""
+    assert disagreement([diagnosis("log-likelihood", 3.0)], 2, 3) is None
 
 
 def test_constants():

@@ -18,7 +18,7 @@ from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._uncertainty import UncertaintyMixin
-from softpolytope.inspection.diagnostics import in_words
+from softpolytope.inspection.diagnostics import disagreement, in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
 from softpolytope.optimise.search import most_climbs
@@ -204,9 +204,12 @@ class SoftplusBase(
     def _warn_of_disagreement(self, settings: Settings) -> None:
         if settings.inference != "gibbs" or settings.n_chains < 2:
             return
-        loud = [item for item in self.diagnostics() if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
-        for sentence in in_words(loud[:1]):
-            warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
+        diagnoses = self.diagnostics()
+        n_kept = len(self._fits[0].probe_chances) // settings.n_chains
+        loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
+        for sentence in (disagreement(diagnoses, settings.n_chains, n_kept), *in_words(loud[:1])):
+            if sentence is not None:
+                warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))

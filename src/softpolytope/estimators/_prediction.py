@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._inputs import check_finite, naming_columns, take_columns
-from softpolytope.inspection.diagnostics import Diagnosis, diagnose, n_draws_needed
+from softpolytope.inspection.diagnostics import PROBABILITY, Diagnosis, diagnose, n_draws_needed
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import LabellingPosterior, Posterior, check_estimate
 from softpolytope.parallel.lazy import is_dask_collection, lazily, meta_of
@@ -171,7 +171,12 @@ class PredictionMixin:
     # The posterior.
 
     def diagnostics(self) -> list[Diagnosis]:
-        """R-hat and effective draws of the log-likelihood, the number of experts and probabilities at training rows."""
+        """R-hat and effective draws of the log-likelihood, the number of experts and probabilities at training rows.
+
+        `fit` gives a ConvergenceWarning where several chains disagree about these probabilities: where an R-hat is
+        above 1.05 and either more than chance explains for so few draws, or confirmed by the log-likelihood or the
+        number of experts, which every sweep records.
+        """
         check_is_fitted(self)
         self._check_has_chains("diagnostics")
         quantities: dict[str, FloatArray] = {}
@@ -185,7 +190,7 @@ class PredictionMixin:
             n_chains = labelings[0].n_chains
             chances = fit.probe_chances.reshape(n_chains, -1, fit.probe_chances.shape[1])
             for probe in range(chances.shape[2]):
-                quantities[f"probability at training row {probe}{prefix}"] = chances[:, :, probe]
+                quantities[f"{PROBABILITY} {probe}{prefix}"] = chances[:, :, probe]
         return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
 
     @property

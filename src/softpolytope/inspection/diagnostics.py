@@ -14,8 +14,13 @@ from scipy import stats
 
 from softpolytope._typing import FloatArray
 
-# Above this, chains are said to disagree.
+# Above this, chains are said to disagree. Vehtari et al. recommend 1.01, for four chains of a thousand draws; of two
+# chains of 50 draws, as many as are kept by default, R-hat is above that more often than not, however well they mix.
 LARGEST_R_HAT = 1.05
+# Share of fits whose chains mix perfectly and are warned of all the same, at most.
+FALSE_ALARMS = 0.01
+# How the names of probabilities at training rows begin; all other quantities are recorded at every sweep.
+PROBABILITY = "probability at training row"
 # Below this many effective draws per chain, quantiles mean little.
 FEWEST_EFFECTIVE = 50
 # R-hat and ESS are of halves of chains, with two draws at least.
@@ -77,6 +82,40 @@ def in_words(diagnoses: list[Diagnosis]) -> list[str]:
                 "run more sweeps before reading its quantiles."
             )
     return sentences
+
+
+def disagreement(diagnoses: list[Diagnosis], n_chains: int, n_draws: int) -> str | None:
+    """Say that chains disagree about the probabilities they predict, if they do; `n_draws` were kept of each chain.
+
+    Probabilities are what users act on, but few draws of them are kept, and of many rows one may have a large R-hat by
+    chance. So it counts if it is larger than chance explains, or if the chains also disagree about a quantity that is
+    recorded at every sweep, the log-likelihood or the number of experts.
+    """
+    rows = [item for item in diagnoses if item.name.startswith(PROBABILITY)]
+    if not rows:
+        return None
+    is_confirmed = any(not item.is_fine for item in diagnoses if item not in rows)
+    by_chance = LARGEST_R_HAT if is_confirmed else largest_by_chance(n_chains, n_draws, len(rows))
+    worst = max(item.r_hat for item in rows)
+    if worst <= max(LARGEST_R_HAT, by_chance):
+        return None
+    n_bad = sum(not item.is_fine for item in rows)
+    return (
+        f"The chains disagree about the probabilities they predict: R-hat is up to {worst:.2f}, and above "
+        f"{LARGEST_R_HAT} at {n_bad} of the {len(rows)} training rows compared. Run more sweeps (n_sweeps) before "
+        "relying on probabilities and intervals; diagnostics() has all values."
+    )
+
+
+def largest_by_chance(n_chains: int, n_draws: int, n_quantities: int) -> float:
+    """R-hat that independent draws exceed, in any of so many quantities, with probability `FALSE_ALARMS` at most.
+
+    With m halves of chains of n draws, R-hat^2 = (n - 1 + F) / n, where F has an F law with m - 1 and m (n - 1) degrees
+    of freedom: exactly for normal draws, nearly for ranks. It is taken for the location and for the spread.
+    """
+    n_halves, length = 2 * n_chains, n_draws // 2
+    ratio = stats.f.isf(FALSE_ALARMS / (2 * n_quantities), n_halves - 1, n_halves * (length - 1))
+    return float(np.sqrt((length - 1 + ratio) / length))
 
 
 def n_draws_needed(level: float) -> int:
