@@ -1,52 +1,112 @@
-"""The posterior as a DataTree."""
+"""The posterior as ArviZ takes it."""
 
+import warnings
+from importlib.metadata import PackageNotFoundError
+
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 from softpolytope import SumStackSoftplusClassifier
+from softpolytope.inspection import datatree
+from softpolytope.inspection.leave_one_out import labeling_logs
 
 xarray = pytest.importorskip("xarray")
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto"),  # a short run of a small set
+]
 
 
-@pytest.mark.parametrize("kind", ["binary", "three"])
-def test_groups_and_shapes(kind):
-    """Chains and draws are where ArviZ looks for them; every row has a log-likelihood."""
+def groups_of(data):
+    """Names of the groups of a DataTree or of InferenceData."""
+    return set(data.children if isinstance(data, xarray.DataTree) else data.groups())
+
+
+@pytest.fixture(scope="module", params=["binary", "three"])
+def fitted(request):
+    """A classifier of two or three classes, its rows and its labels."""
     X, y = load_iris(return_X_y=True)
-    y = y if kind == "three" else (y == 1).astype(int)
+    y = y if request.param == "three" else (y == 1).astype(int)
     model = SumStackSoftplusClassifier(
         inference="gibbs", start="random", n_sweeps=40, max_experts=4, random_state=0
     ).fit(X, y)
-    assert set(model.to_datatree().children) == {"posterior", "sample_stats"}
+    return model, X, y
+
+
+@pytest.fixture(scope="module")
+def arviz():
+    """ArviZ, if it is installed; 0.23 announces 1.0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("arviz")
+
+
+def test_groups_and_shapes(fitted):
+    """Chains and draws are where ArviZ looks for them; every row has a log-likelihood by both labelings."""
+    model, X, y = fitted
+    assert groups_of(model.to_datatree()) == {"posterior", "sample_stats"}
     tree = model.to_datatree(X, y)
-    assert set(tree.children) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
-    name = "y_class1_labelling0" if kind == "three" else "y_labelling0"
-    assert tree["log_likelihood"][name].sizes == {"chain": 2, "draw": 20, "row": 150}
-    assert len(tree["log_likelihood"].data_vars) == (6 if kind == "three" else 2)
-    # Summed over the rows, it is the log-likelihood that the chain recorded, up to experts too light to keep.
-    sums = tree["log_likelihood"][name].sum("row")
-    recorded = tree["sample_stats"][name.replace("y_", "log_likelihood_")]
-    assert sums.values == pytest.approx(recorded.values, abs=1e-6)
+    assert groups_of(tree) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
+    logs = tree["log_likelihood"]
+    assert list(logs.data_vars) == ["y"]
+    assert logs["y"].sizes == {"chain": 4, "draw": 20, "row": 150}
+    assert logs["labeling"].values.tolist() == [0, 0, 1, 1]
+    assert tree["posterior"].sizes == {"chain": 2, "draw": 20}
+    assert np.array_equal(tree["observed_data"]["y"], y)
     with pytest.raises(ValueError, match="together"):
         model.to_datatree(X)
     with pytest.raises(ValueError, match="one of the classes"):
         model.to_datatree(X, y + 7)
 
 
-@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")  # a short run of a small set
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # ArviZ 0.23 announces 1.0
-def test_arviz_opens_it():
-    """Leave-one-out cross-validation runs on it."""
-    arviz = pytest.importorskip("arviz")
+def test_log_likelihood_is_that_of_the_chains(fitted):
+    """Summed over the rows, it is the one that the chain recorded, up to experts too light to keep."""
+    model, X, y = fitted
+    for item in labeling_logs(model.posterior_, X, y):
+        draws = model.posterior_.regressions[item.number].labelings[item.side].draws
+        assert item.logs.sum(axis=1) == pytest.approx(draws.log_likelihood, abs=1e-6)
+
+
+def test_one_labeling_alone():
+    """With symmetric=False, `y` is the log-likelihood itself."""
     X, y = load_iris(return_X_y=True)
     y = (y == 1).astype(int)
     model = SumStackSoftplusClassifier(
-        inference="gibbs", start="random", n_sweeps=400, n_draws=200, max_experts=4, random_state=0
+        inference="gibbs", start="random", symmetric=False, n_sweeps=40, max_experts=4, random_state=0
     ).fit(X, y)
     tree = model.to_datatree(X, y)
-    try:
-        loo = arviz.loo(tree, var_name="y_labelling0")
-    except (TypeError, ValueError, AttributeError):  # ArviZ before 1.0 takes its own container
-        data = arviz.InferenceData(**{name: group.to_dataset() for name, group in tree.children.items()})
-        loo = arviz.loo(data, var_name="y_labelling0")
+    sums = tree["log_likelihood"]["y"].sum("row").values
+    assert sums == pytest.approx(tree["sample_stats"]["log_likelihood"].values, abs=1e-6)
+
+
+def test_arviz_takes_it(fitted, arviz):
+    """Summaries, effective draws and leave-one-out need no conversion, whatever ArviZ is installed."""
+    model, X, y = fitted
+    summary = arviz.summary(model.to_datatree())
+    assert len(summary) == 2 * len(labeling_logs(model.posterior_, X, y))
+    loo = arviz.loo(model.to_datatree(X, y))
     assert -60.0 < float(loo.elpd_loo if hasattr(loo, "elpd_loo") else loo.elpd) < 0.0
+
+
+@pytest.mark.parametrize("installed", ["1.0.0", None])
+def test_without_an_old_arviz_it_is_a_datatree(fitted, installed, monkeypatch):
+    """ArviZ 1.0 takes xarray's own DataTree, and without ArviZ that is all there is."""
+
+    def version(name):
+        if installed is None:
+            raise PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(datatree, "version", version)
+    assert isinstance(fitted[0].to_datatree(), xarray.DataTree)
+
+
+def test_netcdf_round_trip(fitted, tmp_path):
+    """The extra `arviz` has what writing to a file needs, and the file has every group."""
+    model, X, y = fitted
+    tree = model.to_datatree(X, y)
+    tree.to_netcdf(str(tmp_path / "model.nc"))
+    with xarray.open_datatree(tmp_path / "model.nc") as again:
+        assert set(again.children) == groups_of(tree)
+        assert np.array_equal(again["log_likelihood"]["y"], tree["log_likelihood"]["y"])

@@ -1,4 +1,4 @@
-"""A fitted classifier in other forms: files, ONNX, SQL, Python source, a DataTree."""
+"""A fitted classifier in other forms: files, ONNX, SQL, Python source, a tree for ArviZ."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,10 +36,15 @@ class ExportMixin:
         save_classifier(self, path)
 
     def to_datatree(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
-        """The posterior as an xarray DataTree, which ArviZ opens; needs `pip install softpolytope[arviz]`.
+        """Return the posterior as ArviZ takes it; needs `pip install softpolytope[arviz]`.
 
-        With rows and their labels, it has the log-likelihood of every row under each labelling (and class), which
-        are posteriors of their own: leave-one-out takes them one at a time.
+        That is an `xarray.DataTree`, or `arviz.InferenceData` where ArviZ older than 1.0 is installed. Both have
+        `to_netcdf`.
+
+        With the training rows and their labels, the group `log_likelihood` has one variable `y`, from which `az.loo`
+        finds the leave-one-out predictive of the model that predicts: the mean of both labelings' (and of more than two
+        classes, their odds divided by the sum). docs/leave_one_out.md tells how. Rows are taken to have had weight one
+        in the fit.
         """
         check_is_fitted(self)
         self._check_has_chains("to_datatree")

@@ -1,26 +1,28 @@
-"""The posterior as an xarray DataTree, which ArviZ opens."""
+"""The posterior as ArviZ takes it: an xarray DataTree, or InferenceData where ArviZ is older than 1.0."""
 
+import warnings
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
+from softpolytope.inspection.leave_one_out import labeling_logs, mixture_logs
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior
-
-TINY = np.finfo(np.float64).tiny
 
 
 def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
-    """Groups `posterior`, `sample_stats` and, where rows and labels are given, `log_likelihood` and `observed_data`.
+    """Return groups `posterior`, `sample_stats` and, given rows and labels, `log_likelihood` and `observed_data`.
 
     Experts have no identity from one draw to the next, so no variable depends on how they are numbered:
-    log-likelihood, number of experts, total weight. Every labelling (and class) is a posterior of its own, with
-    variables of its own; so is the log-likelihood of the rows, which leave-one-out cross-validation needs of one
-    posterior at a time.
+    log-likelihood, number of experts, total weight. Every labeling (and class) is a posterior of its own, with
+    variables of its own. The log-likelihood of the rows, whose labels are numbers of classes, is one variable `y` with
+    the chains of both labelings (`leave_one_out.mixture_logs`); the coordinate `labeling` tells which is which.
     """
     xarray = _xarray()
-    groups: dict[str, Any] = {}
     variables: dict[str, Any] = {}
+    statistics: dict[str, Any] = {}
     for number, regression in enumerate(posterior.regressions):
         for side, labelling in enumerate(regression.labelings):
             suffix = _suffix(posterior, number, side)
@@ -28,21 +30,18 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
             dims = ("chain", "draw")
             variables[f"n_experts{suffix}"] = (dims, labelling.draws.n_active.reshape(shape))
             variables[f"total_weight{suffix}"] = (dims, _total_weights(labelling.draws).reshape(shape))
-            groups.setdefault("stats", {})[f"log_likelihood{suffix}"] = (
-                dims,
-                labelling.draws.log_likelihood.reshape(shape),
-            )
+            statistics[f"log_likelihood{suffix}"] = (dims, labelling.draws.log_likelihood.reshape(shape))
     coordinates = _coordinates(posterior.regressions[0].labelings[0])
     datasets = {
         "posterior": xarray.Dataset(variables, coordinates),
-        "sample_stats": xarray.Dataset(groups["stats"], coordinates),
+        "sample_stats": xarray.Dataset(statistics, coordinates),
     }
     if X is not None and labels is not None:
-        labels = np.asarray(labels)
-        rows = {**coordinates, "row": np.arange(len(labels))}
-        datasets["log_likelihood"] = xarray.Dataset(_row_logs(posterior, X, labels), rows)
-        datasets["observed_data"] = xarray.Dataset({"y": (("row",), labels)}, {"row": rows["row"]})
-    return xarray.DataTree.from_dict(datasets)
+        codes = np.asarray(labels)
+        rows = {"row": np.arange(len(codes))}
+        datasets["log_likelihood"] = _row_logs(posterior, X, codes).assign_coords(rows)
+        datasets["observed_data"] = xarray.Dataset({"y": (("row",), codes)}, rows)
+    return _of_installed_arviz(xarray.DataTree.from_dict(datasets))
 
 
 def _suffix(posterior: Posterior, number: int, side: int) -> str:
@@ -59,18 +58,28 @@ def _total_weights(draws: Draws) -> FloatArray:
     return np.array([draws.expert_weights[a:b].sum() for a, b in zip(draws.starts, draws.starts[1:], strict=False)])
 
 
-def _row_logs(posterior: Posterior, X: Any, labels: Any) -> dict[str, Any]:
-    """Log-likelihood of every row under every posterior; labels are numbers of classes."""
-    found = {}
-    for number, regression in enumerate(posterior.regressions):
-        is_positive = labels == (1 if len(posterior.regressions) == 1 else number)
-        for side, labelling in enumerate(regression.labelings):
-            rates = labelling.draws.rate_function()(X)
-            # The second labelling is of the opposite labels.
-            logs = np.where(is_positive != bool(side), np.log(np.maximum(-np.expm1(-rates), TINY)), -rates)
-            shape = (labelling.n_chains, -1, len(labels))
-            found[f"y{_suffix(posterior, number, side)}"] = (("chain", "draw", "row"), logs.reshape(shape))
-    return found
+def _row_logs(posterior: Posterior, X: Any, codes: NDArray[np.intp]) -> Any:
+    """Log-likelihood of every row by the draws of both labelings, whose chains have different numbers."""
+    logs = mixture_logs(labeling_logs(posterior, X, codes), codes)
+    labelings = posterior.regressions[0].labelings
+    sides = np.repeat(np.arange(len(labelings)), [labelling.n_chains for labelling in labelings])
+    coordinates = {"chain": np.arange(len(logs)), "labeling": ("chain", sides), "draw": np.arange(logs.shape[1])}
+    return _xarray().Dataset({"y": (("chain", "draw", "row"), logs)}, coordinates)
+
+
+def _of_installed_arviz(tree: Any) -> Any:
+    """Return the tree itself or, where ArviZ older than 1.0 is installed, its groups as InferenceData."""
+    try:
+        is_old = int(version("arviz").split(".")[0]) < 1
+    except PackageNotFoundError:
+        return tree
+    if not is_old:
+        return tree
+    with warnings.catch_warnings():
+        # Importing ArviZ 0.23 announces 1.0, which is not about the model.
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz  # noqa: PLC0415  # an extra
+    return arviz.InferenceData(**{name: group.to_dataset() for name, group in tree.children.items()})
 
 
 def _xarray() -> Any:
