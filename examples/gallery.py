@@ -97,8 +97,7 @@ def expert_weights():
 
 def log_likelihood():
     """Whether the chains have settled, and agree."""
-    model, X, _ = chains()
-    return LogLikelihoodDisplay.from_estimator(model, X, target="ring")
+    return LogLikelihoodDisplay.from_estimator(chains()[0], target="ring")
 
 
 def latent_counts():

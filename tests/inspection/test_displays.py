@@ -308,6 +308,16 @@ class TestOtherDisplays:
         with pytest.raises(ValueError, match="sample_weight must hold"):
             LogLikelihoodDisplay.from_estimator(stacked, X, sample_weight=[1.0])
 
+    def test_log_likelihood_without_rows(self, summed, circle):
+        """The model knows how many rows it was fitted to, and what they weighed."""
+        display = LogLikelihoodDisplay.from_estimator(summed)
+        np.testing.assert_allclose(display.traces["in"], summed.log_likelihood_[1] / 120)
+        model = SumSoftplusClassifier(n_chains=1, **CHAIN).fit(*circle, sample_weight=np.full(120, 0.5))
+        display = LogLikelihoodDisplay.from_estimator(model)
+        np.testing.assert_allclose(display.traces["in"], model.log_likelihood_[1] / 60)
+        with pytest.raises(ValueError, match="without X"):
+            LogLikelihoodDisplay.from_estimator(summed, sample_weight=[1.0])
+
     def test_log_likelihood_needs_chains(self, several):
         """Modes have no trace."""
         model, X, _ = several

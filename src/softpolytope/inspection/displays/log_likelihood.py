@@ -37,7 +37,7 @@ class LogLikelihoodDisplay(_drawing.Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: ArrayLike,
+        X: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         target: Any = None,
@@ -49,10 +49,11 @@ class LogLikelihoodDisplay(_drawing.Display):
         ----------
         estimator : classifier
             Fitted, of this package, with inference="gibbs".
-        X : array-like
-            The training rows: their number is what the log-likelihood is divided by.
+        X : array-like, optional
+            Rows whose number the log-likelihood is divided by; by default it is divided by the sum of the training
+            rows' weights, which is their number if they had none.
         sample_weight : array-like of shape (n_samples,), optional
-            The rows' weights, if the fit had any: their sum is then the number of rows.
+            Weights of the rows in X: their sum then stands for the number of rows.
         target : label, optional
             The class; by default the second of two.
         ax : matplotlib Axes, optional
@@ -61,12 +62,7 @@ class LogLikelihoodDisplay(_drawing.Display):
         _drawing.pyplot()
         check_is_ours(estimator, cls.__name__)
         estimator._check_has_chains(cls.__name__)
-        n_rows = float(estimator._validated_rows(X).shape[0])
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=np.float64)
-            if weights.shape != (n_rows,) or not weights.sum() > 0.0:
-                raise ValueError("sample_weight must hold one weight for each row of X, not all of them zero.")
-            n_rows = float(weights.sum())
+        n_rows = _n_rows(estimator, X, sample_weight)
         labelings = target_of(estimator, target).labelings
         traces = {labelling.name: labelling.posterior.log_likelihood / n_rows for labelling in labelings}
         return cls(traces, int(estimator._first_kept)).plot(ax)
@@ -91,3 +87,18 @@ class LogLikelihoodDisplay(_drawing.Display):
         ax.set_ylabel("log-likelihood per row, nats")
         _drawing.legend_below(ax)
         return self
+
+
+def _n_rows(estimator: Any, X: ArrayLike | None, sample_weight: ArrayLike | None) -> float:
+    """The number of rows given, or their weight; without any, the weight of the training rows."""
+    if X is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight was given without X. Give both, or neither.")
+        return float(estimator._fits[0].features.weight)
+    n_rows = float(estimator._validated_rows(X).shape[0])
+    if sample_weight is None:
+        return n_rows
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not weights.sum() > 0.0:
+        raise ValueError("sample_weight must hold one weight for each row of X, not all of them zero.")
+    return float(weights.sum())
