@@ -11,6 +11,7 @@ from softpolytope.estimators.classifiers import (
 )
 from softpolytope.model.prior import Prior
 from softpolytope.tabular.model import TableClassifier
+from softpolytope.tabular.trusted import skops_trusted_types
 
 __version__ = version("softpolytope")
 
@@ -23,4 +24,5 @@ __all__ = [
     "TableClassifier",
     "__version__",
     "load_model",
+    "skops_trusted_types",
 ]

@@ -99,6 +99,13 @@ def test_weight_one_and_a_gaussian_prior_are_logistic_regression(rng):
     assert model.coefficients_[0][0, 0] != pytest.approx(reference(2.02), abs=1e-6)
 
 
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_every_protocol(fitted, moons, protocol):
+    """The oldest protocols too, whose rules for slots are those of skops."""
+    again = pickle.loads(pickle.dumps(fitted, protocol))  # noqa: S301
+    assert np.array_equal(again.predict_proba(moons[0]), fitted.predict_proba(moons[0]))
+
+
 def test_files_and_pickles(fitted, moons, tmp_path):
     """Predict the same; what a file lacks is said."""
     X, y = moons

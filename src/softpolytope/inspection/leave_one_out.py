@@ -59,7 +59,7 @@ def log_predictive(given: list[LabelingLogs], codes: NDArray[np.intp]) -> FloatA
         own[number] = logsumexp([item.left_out for item in sides], axis=0) - np.log(len(sides))
         other[number] = logsumexp([item.left_out_other for item in sides], axis=0) - np.log(len(sides))
     if n_classes == 1:
-        return own[0]
+        return np.asarray(own[0])
     # As `model.multiclass.combined` has it: the probability of a class is proportional to its odds.
     is_own = codes == np.arange(n_classes)[:, None]
     log_odds = np.where(is_own, own - other, other - own)

@@ -24,7 +24,7 @@ SLOW_STEPS = 400  # after which the step is 0.7 of the largest
 _DECAY, _SQUARE_DECAY, _FLOOR = 0.9, 0.999, 1e-8
 
 
-@dataclass(slots=True)
+@dataclass  # no slots: without frozen=True they leave out __getstate__, which skops needs
 class Follower:
     """A mode that follows the rows as they come."""
 
