@@ -68,8 +68,8 @@ def test_log_likelihood_is_that_of_the_chains(fitted):
         assert item.logs.sum(axis=1) == pytest.approx(draws.log_likelihood, abs=1e-6)
 
 
-def test_one_labeling_alone():
-    """With symmetric=False, `y` is the log-likelihood itself."""
+def test_one_labeling_alone(arviz):
+    """With symmetric=False, `y` is the log-likelihood itself; its sum over the rows is not taken for it."""
     X, y = load_iris(return_X_y=True)
     y = (y == 1).astype(int)
     model = SumStackSoftplusClassifier(
@@ -77,7 +77,9 @@ def test_one_labeling_alone():
     ).fit(X, y)
     tree = model.to_datatree(X, y)
     sums = tree["log_likelihood"]["y"].sum("row").values
-    assert sums == pytest.approx(tree["sample_stats"]["log_likelihood"].values, abs=1e-6)
+    assert sums == pytest.approx(tree["sample_stats"]["total_log_likelihood"].values, abs=1e-6)
+    with pytest.raises((TypeError, ValueError), match=r"log.likelihood"):
+        arviz.loo(model.to_datatree())  # without rows there is nothing to leave out
 
 
 def test_arviz_takes_it(fitted, arviz):

@@ -30,7 +30,8 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
             dims = ("chain", "draw")
             variables[f"n_experts{suffix}"] = (dims, labelling.draws.n_active.reshape(shape))
             variables[f"total_weight{suffix}"] = (dims, _total_weights(labelling.draws).reshape(shape))
-            statistics[f"log_likelihood{suffix}"] = (dims, labelling.draws.log_likelihood.reshape(shape))
+            # Not `log_likelihood`: ArviZ 0.x would take it for that of the rows where no rows were given.
+            statistics[f"total_log_likelihood{suffix}"] = (dims, labelling.draws.log_likelihood.reshape(shape))
     coordinates = _coordinates(posterior.regressions[0].labelings[0])
     datasets = {
         "posterior": xarray.Dataset(variables, coordinates),
