@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import pickle
 import pkgutil
 import re
 import subprocess
@@ -36,6 +37,33 @@ def test_examples_are_found():
     finder = doctest.DocTestFinder()
     module = importlib.import_module("softpolytope.distributions.crt")
     assert sum(bool(test.examples) for test in finder.find(module)) >= 3
+
+
+def test_names_are_imported_when_they_are_used():
+    """The package alone loads nothing large; public names, subpackages and completion are as if it did."""
+    code = (
+        "import sys, softpolytope as s;"
+        "assert not {'numpy', 'scipy', 'sklearn'} & set(sys.modules);"
+        "rooms = sys.argv[1:]; assert {*s.__all__, *rooms} <= set(dir(s));"
+        "[getattr(s, name) for name in (*rooms, *s.__all__)];"
+        "from softpolytope import *;"
+        "assert s.Prior is Prior is s.model.prior.Prior; assert not hasattr(s, 'prior')"
+    )
+    rooms = {path.parent.name for path in Path(softpolytope.__file__).parent.glob("*/__init__.py")} - {"cli"}
+    assert {"tabular", "report"} <= rooms
+    subprocess.run([sys.executable, "-c", code, *rooms], check=True)  # noqa: S603
+
+
+def test_load_model_knows_all_models_wherever_it_is_sent(tmp_path):
+    """A process that gets the function by a pickle, and has imported nothing else, reads models of tables."""
+    table = {"x": [0.0, 1.0] * 30, "y": ["no", "yes"] * 30}
+    softpolytope.TableClassifier(softpolytope.SoftplusClassifier(random_state=0)).fit(table, "y").save(tmp_path / "m")
+    (tmp_path / "function").write_bytes(pickle.dumps(softpolytope.load_model))
+    code = "import pickle; print(type(pickle.load(open('function', 'rb'))('m')).__name__)"
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "TableClassifier\n"
 
 
 def test_import_is_light():

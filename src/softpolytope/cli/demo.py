@@ -2,8 +2,6 @@
 
 import argparse
 import time
-from pathlib import Path
-from typing import Any
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -11,25 +9,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.cli._options import whole
 from softpolytope.cli._picture import decision_map
 from softpolytope.datasets import make_double_moon
 from softpolytope.report import write_report
-
-
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "demo",
-        help="fit, score, explain and draw a problem in under a minute",
-        description="Fit two interleaved half rings; compare with logistic regression and a support vector machine.",
-        epilog="example: softpolytope demo --out results",
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the picture, the model and the report"
-    )
-    parser.add_argument("--seed", type=whole(0), default=0, help="another seed, other data and another fit")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,34 +10,13 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import OURS, scores
-from softpolytope.cli._options import add_format_options, add_json_option, examples, loaded, opened
+from softpolytope.cli._options import loaded, opened
 from softpolytope.cli._output import notes, print_json, replaced
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
 from softpolytope.tabular.plan import read_labelled
 from softpolytope.tabular.table import Table
-
-
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "report",
-        help="write a page about a model",
-        description="One self-contained HTML page: how good the model is on the rows given, its half-spaces, and what "
-        "it says of rows. The rows should be others than those it learned from.",
-        **examples("softpolytope report model.softpolytope --data test.csv -o report.html"),
-    )
-    parser.add_argument("model", help="what `softpolytope fit` wrote")
-    parser.add_argument(
-        "--data", required=True, metavar="FILE", help="rows with the columns of the model and the target"
-    )
-    parser.add_argument("-o", "--output", type=Path, required=True, help="the HTML file to write")
-    parser.add_argument("--target", help="the column with the classes; by default the one the model was fitted to")
-    parser.add_argument("--title", help="of the page; by default the name of the model file")
-    add_format_options(parser)
-    add_json_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,11 +1,9 @@
 """The four classifiers: one expert or many, one layer or several."""
 
-from pathlib import Path
 from typing import Any
 
 from softpolytope.estimators._base import SoftplusBase
 from softpolytope.estimators._documentation import with_shared_documentation
-from softpolytope.estimators._files import load_classifier
 from softpolytope.model.prior import Prior
 
 
@@ -305,25 +303,3 @@ CLASSIFIERS = {
         SumStackSoftplusClassifier,
     )
 }
-
-
-def load_model(path: str | Path) -> Any:
-    """Read a classifier, or a `TableClassifier`, written by its `save`.
-
-    Reading runs no code from the file; what is damaged, made by a newer version or no model at all raises a
-    `ModelFileError` that says so.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from softpolytope import SoftplusClassifier, load_model
-    >>> X, y = [[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5
-    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(Path(folder) / "model.softpolytope")
-    ...     again = load_model(Path(folder) / "model.softpolytope")
-    >>> bool((again.predict_proba([[1.5]]) == model.predict_proba([[1.5]])).all())
-    True
-    """
-    return load_classifier(path, CLASSIFIERS)

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._files import (
     classifier_from,
+    load_classifier,
     packed_classifier,
     register_model,
 )
@@ -234,4 +235,27 @@ def _checked_scores(plain: Any) -> Scores:
 
 register_model(KIND, _unpacked)
 
-__all__ = ["TableClassifier", "TableError"]
+
+def load_model(path: str | Path) -> Any:
+    """Read a classifier, or a `TableClassifier`, written by its `save`.
+
+    Reading runs no code from the file; what is damaged, made by a newer version or no model at all raises a
+    `ModelFileError` that says so.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from softpolytope import SoftplusClassifier, load_model
+    >>> X, y = [[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5
+    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.softpolytope")
+    ...     again = load_model(Path(folder) / "model.softpolytope")
+    >>> bool((again.predict_proba([[1.5]]) == model.predict_proba([[1.5]])).all())
+    True
+    """
+    return load_classifier(path, CLASSIFIERS)
+
+
+__all__ = ["TableClassifier", "TableError", "load_model"]

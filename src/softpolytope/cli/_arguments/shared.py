@@ -1,0 +1,82 @@
+"""Options that several commands share, and the types of their values."""
+
+import argparse
+import csv
+from typing import Any
+
+LARGEST_SEED = 2**32 - 1
+# As `softpolytope.tabular.open_table` knows them, and the environment variable of `softpolytope.datasets`.
+FORMATS = ("csv", "parquet", "svmlight")
+DATA_VARIABLE = "SOFTPOLYTOPE_DATA"
+
+
+def add_format_options(parser: argparse.ArgumentParser) -> None:
+    """How files are read."""
+    parser.add_argument("--format", choices=FORMATS, help="by default what the file's ending says")
+    parser.add_argument("--delimiter", type=_character, help="between the cells of a CSV file; found out by default")
+
+
+def add_names_option(parser: Any, option: str, meaning: str) -> None:
+    """An option that names columns; given again, it names more."""
+    parser.add_argument(option, type=names, action="extend", default=[], metavar="A,B", help=meaning)
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Output for machines."""
+    parser.add_argument("--json", action="store_true", help="print JSON, for other programs")
+
+
+def examples(*lines: str) -> dict[str, Any]:
+    """The end of a help page."""
+    text = "examples:\n" + "\n".join(f"  {line}" for line in lines)
+    return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Columns, given with commas between them."""
+    # Only here: `--help` needs no tables.
+    from softpolytope.tabular.plan import split_names  # noqa: PLC0415
+
+    try:
+        found = split_names(text)
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of names ({error}). A name with a comma in it needs double quotes around it, and "
+            "those single ones: '\"Name, full\"'"
+        ) from None
+    if not found:
+        raise argparse.ArgumentTypeError("names of columns with commas between them are needed")
+    return found
+
+
+def row_numbers(text: str) -> list[int]:
+    """Numbers of rows, from 0, given with commas between them."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = [-1]
+    if min(found) < 0:
+        raise argparse.ArgumentTypeError(f"row numbers from 0 with commas between them are needed; got {text!r}")
+    return found
+
+
+def _character(text: str) -> str:
+    given = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(given) != 1 or given in '"\r\n \x00':
+        raise argparse.ArgumentTypeError(f"one character, or tab, is needed; got {text!r}")
+    return given
+
+
+def whole(least: int, most: int = LARGEST_SEED) -> Any:
+    """A type of whole numbers from `least` to `most`."""
+
+    def number(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = least - 1
+        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"a whole number from {least} to {most} is needed; got {text!r}")
+        return found
+
+    return number

@@ -1,0 +1,45 @@
+"""The command starts without what it does not need, and tells wrong use in the words of the command it was given."""
+
+from typing import get_args
+
+import pytest
+from commands import softpolytope
+
+from softpolytope.cli._arguments.shared import DATA_VARIABLE, FORMATS
+from softpolytope.datasets.benchmark import VARIABLE
+from softpolytope.tabular.readers import Format
+
+COMMANDS = ("demo", "fit", "predict", "explain", "export", "report", "datasets", "figures", "tables")
+HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas"}
+
+
+def imported(folder, *arguments):
+    """Top-level names of the modules that the command imports; its exit code."""
+    run = softpolytope(*arguments, folder=folder, python=("-X", "importtime"))
+    names = [line.rpartition("|")[2].strip() for line in run.stderr.splitlines() if line.startswith("import time:")]
+    assert "softpolytope.cli" in names
+    return {name.split(".")[0] for name in names}, run.returncode
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--version",), ("--help",), *((command, "--help") for command in COMMANDS), ("datasets", "make", "--help")],
+)
+def test_help_and_version_import_nothing_heavy(tmp_path, arguments):
+    """Neither NumPy nor what takes seconds to import."""
+    names, code = imported(tmp_path, *arguments)
+    assert code == 0
+    assert HEAVY.isdisjoint(names)
+
+
+def test_other_commands_are_seen_to_import_it(tmp_path):
+    """The check above would see it: a command that makes rows needs all of these."""
+    names, code = imported(tmp_path, "datasets", "make", "xor", "--samples", "4")
+    assert code == 0
+    assert {"numpy", "scipy", "sklearn"} <= names
+
+
+def test_what_is_written_twice_is_the_same():
+    """Choices that help shows without importing the modules that they belong to."""
+    assert get_args(Format) == FORMATS
+    assert VARIABLE == DATA_VARIABLE
