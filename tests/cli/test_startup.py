@@ -43,3 +43,37 @@ def test_what_is_written_twice_is_the_same():
     """Choices that help shows without importing the modules that they belong to."""
     assert get_args(Format) == FORMATS
     assert VARIABLE == DATA_VARIABLE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "t.csv", "-o", "m", "--bogus"),
+        ("predict", "m", "t.csv", "--proba", "--treshold", "0.3"),
+        ("explain", "m", "--bogus", "3"),
+        ("export", "m", "--to", "sql", "--dialect", "duckdb"),
+        ("report", "m", "--data", "t.csv", "-o", "r", "--bogus"),
+        ("datasets", "make", "xor", "--bogus"),
+        ("datasets", "list", "extra"),
+        ("figures", "--out", "f", "--bogus"),
+        ("tables", "--bogus"),
+        ("demo", "extra"),
+    ],
+)
+def test_unknown_arguments_show_the_usage_of_their_command(tmp_path, arguments):
+    """Not that of the whole, which does not name the option that was meant; nothing is done."""
+    run = softpolytope(*arguments, folder=tmp_path)
+    command = " ".join(arguments[: 2 if arguments[0] == "datasets" else 1])
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"usage: softpolytope {command} [-h]")
+    assert f"softpolytope {command}: error: unrecognized arguments: " in run.stderr
+    assert run.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_arguments_before_the_command(tmp_path):
+    """Those of the whole, as before."""
+    run = softpolytope("--bogus", "demo", folder=tmp_path)
+    assert run.returncode == 2
+    assert run.stderr.startswith("usage: softpolytope [-h] [--version] command ...")
+    assert list(tmp_path.iterdir()) == []
