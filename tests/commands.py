@@ -1,12 +1,22 @@
-"""The installed command, run as a user runs it: in a process of its own."""
+"""The command, run as a user runs it: in a process of its own, in a folder of the user's."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "softpolytope"]
+# A path of packages that is relative must still lead to them from another folder.
+GIVEN = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+PATHS = os.pathsep.join(str(Path(path).absolute()) for path in GIVEN if path)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS}
 
 
-def softpolytope(*arguments, folder=None, python=(), **more):
+def command_line(*arguments, python=()):
+    """Words of the command; `python` is for options of the interpreter."""
+    return [sys.executable, *python, "-m", "softpolytope", *map(str, arguments)]
+
+
+def softpolytope(*arguments, folder, python=()):
     """Run the command to its end in a folder; returns the process with its output as text."""
-    command = [sys.executable, *python, "-m", "softpolytope", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, **more)  # noqa: S603
+    command = command_line(*arguments, python=python)
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)  # noqa: S603

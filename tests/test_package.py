@@ -59,10 +59,9 @@ def test_load_model_knows_all_models_wherever_it_is_sent(tmp_path):
     table = {"x": [0.0, 1.0] * 30, "y": ["no", "yes"] * 30}
     softpolytope.TableClassifier(softpolytope.SoftplusClassifier(random_state=0)).fit(table, "y").save(tmp_path / "m")
     (tmp_path / "function").write_bytes(pickle.dumps(softpolytope.load_model))
-    code = "import pickle; print(type(pickle.load(open('function', 'rb'))('m')).__name__)"
-    run = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    code = "import pickle, sys; print(type(pickle.load(open(sys.argv[1], 'rb'))(sys.argv[2])).__name__)"
+    command = [sys.executable, "-c", code, str(tmp_path / "function"), str(tmp_path / "m")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert run.stdout == "TableClassifier\n"
 
 

@@ -79,3 +79,9 @@ def test_unknown_categories_are_noted(files, tmp_path, capsys):
     printed = capsys.readouterr()
     assert [row["row"] for row in json.loads(printed.out)["rows"]] == [1, 0, 1]
     assert printed.err.count("note: 1 row has a value of 'colour' that training did not have ('pink' at ") == 1
+
+
+def test_the_table_may_come_after_options(files, capsys):
+    """As in `explain model --counterfactual data.csv`."""
+    assert main(["explain", files[0], "--rows", "1", "--json", files[1]]) == 0
+    assert [row["row"] for row in json.loads(capsys.readouterr().out)["rows"]] == [1]

@@ -1,6 +1,7 @@
 """`softpolytope report`: a page from a model file and a table."""
 
 import pytest
+from commands import softpolytope
 from tables import HEADER, customers, fitted, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier
@@ -80,3 +81,38 @@ def test_no_input_is_overwritten(tmp_path, capsys):
         assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(tmp_path / out)]) == 2
         assert "is a file that is read" in capsys.readouterr().err
     assert ((tmp_path / "m").read_bytes(), table.read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("d.csv", "-o", "r.html"), ("-o", "r.html", "d.csv"), ("-o", "r.html", "--data", "d.csv")],
+)
+def test_rows_are_named_as_in_other_commands(tmp_path, arguments):
+    """As an argument after the model, before or after options, or by --data."""
+    fitted().save(tmp_path / "m")
+    write_csv(tmp_path / "d.csv", customers())
+    run = softpolytope("report", "m", *arguments, folder=tmp_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "Written: r.html\n", "")
+    assert (tmp_path / "r.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "a report needs rows with their classes. Name their file after the model"),
+        (("d.csv", "--data", "e.csv"), "two files of rows are named, d.csv and --data e.csv. Name one of them"),
+        (
+            ("d.csv", "--target", "by"),
+            "d.csv has no column 'by', which must hold the classes (no, yes); it has id",
+        ),
+    ],
+)
+def test_rows_that_are_not_named(tmp_path, arguments, message):
+    """Told in one line, and nothing is written."""
+    fitted().save(tmp_path / "m")
+    write_csv(tmp_path / "d.csv", customers())
+    run = softpolytope("report", "m", *arguments, "-o", "r.html", folder=tmp_path)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()

@@ -1,12 +1,19 @@
 """Files that the options of several commands name."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
+from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier, load_model
+from softpolytope.tabular.plan import read_labelled
 from softpolytope.tabular.readers import open_table
-from softpolytope.tabular.table import Table
+from softpolytope.tabular.table import Table, listed
 
 
 def opened(path: str, options: argparse.Namespace) -> Table:
@@ -20,3 +27,20 @@ def loaded(path: str) -> TableClassifier:
         raise CommandError(f"{path} is a folder. Name a model file that `softpolytope fit` wrote.")
     model = load_model(path)
     return model if isinstance(model, TableClassifier) else TableClassifier.of_classifier(model)
+
+
+def labelled_rows(model: TableClassifier, table: Table, target: str | None) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Return the encoded rows of a table and the codes of their classes; notes tell of unknown categories.
+
+    The column with the classes is the one that the model was fitted to unless `target` names another.
+    """
+    known = model.target_ if target is None else replace(model.target_, name=target)
+    if known.name not in table.columns:
+        raise CommandError(
+            f"{table.name} has no column {known.name!r}, which must hold the classes ({listed(known.classes)}); "
+            f"it has {listed(table.columns)}. Name the column that holds them: --target NAME."
+        )
+    unknown = UnknownCategories(model.encoder_)
+    rows, codes = read_labelled(table, model.encoder_, known, unknown.add)
+    unknown.tell()
+    return rows, codes

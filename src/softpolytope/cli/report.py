@@ -1,7 +1,6 @@
 """`softpolytope report`: one HTML page about a model and the rows it is tested on."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +9,23 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import OURS, scores
-from softpolytope.cli._options import loaded, opened
+from softpolytope.cli._options import labelled_rows, loaded, opened
 from softpolytope.cli._output import notes, print_json, replaced
-from softpolytope.cli._unknown import UnknownCategories
+from softpolytope.report import write_report
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
-from softpolytope.tabular.plan import read_labelled
 from softpolytope.tabular.table import Table
 
 
 def run(options: argparse.Namespace) -> int:
     """Read model and rows, and write the page."""
-    # Only here: drawing takes a second to load, and other commands draw nothing.
-    from softpolytope.report import write_report  # noqa: PLC0415
-
+    path_of_rows = _table_path(options)
     model = loaded(options.model)
-    table = opened(options.data, options)
-    target = model.target_ if options.target is None else replace(model.target_, name=options.target)
-    unknown = UnknownCategories(model.encoder_)
-    rows, codes = read_labelled(table, model.encoder_, target, unknown.add)
-    unknown.tell()
+    table = opened(path_of_rows, options)
+    rows, codes = labelled_rows(model, table, options.target)
     baselines, elsewhere = _baselines(model, rows, codes)
     try:
-        with notes(), replaced(options.output, options.model, options.data) as path:
+        with notes(), replaced(options.output, options.model, path_of_rows) as path:
             write_report(
                 model.classifier_,
                 rows,
@@ -52,6 +45,19 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"Written: {options.output}")
     return FINE
+
+
+def _table_path(options: argparse.Namespace) -> str:
+    """Return the file with the rows, named by its place or by --data."""
+    named = [path for path in (options.table, options.data) if path is not None]
+    if len(named) == 1:
+        return str(named[0])
+    if named:
+        raise CommandError(f"two files of rows are named, {named[0]} and --data {named[1]}. Name one of them.")
+    raise CommandError(
+        "a report needs rows with their classes. Name their file after the model: "
+        "softpolytope report model.softpolytope test.csv -o report.html"
+    )
 
 
 def _baselines(model: TableClassifier, rows: FloatArray, codes: Any) -> tuple[Scores, Scores]:

@@ -44,7 +44,7 @@ class Target:
             row = int(np.argmax(codes < 0))
             raise TableError(
                 f"{chunk.place(row)}, column {self.name!r}: {shown(texts[row])} is none of the classes "
-                f"{listed(self.classes)}."
+                f"{listed(self.classes)}. Correct it, or leave the row out."
             )
         return codes
 

@@ -17,12 +17,13 @@ def add_parser(commands: Any) -> None:
         help="write a page about a model",
         description="One self-contained HTML page: how good the model is on the rows given, its half-spaces, and what "
         "it says of rows. The rows should be others than those it learned from.",
-        **examples("softpolytope report model.softpolytope --data test.csv -o report.html"),
+        **examples("softpolytope report model.softpolytope test.csv -o report.html"),
     )
     parser.add_argument("model", help="what `softpolytope fit` wrote")
     parser.add_argument(
-        "--data", required=True, metavar="FILE", help="rows with the columns of the model and the target"
+        "table", nargs="?", help="a .csv, .parquet or .svm file: rows with the columns of the model and the target"
     )
+    parser.add_argument("--data", metavar="FILE", help="the table, by an option")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the HTML file to write")
     parser.add_argument("--target", help="the column with the classes; by default the one the model was fitted to")
     parser.add_argument("--title", help="of the page; by default the name of the model file")
