@@ -8,7 +8,8 @@ from pathlib import Path
 # A path of packages that is relative must still lead to them from another folder.
 GIVEN = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 PATHS = os.pathsep.join(str(Path(path).absolute()) for path in GIVEN if path)
-ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS}
+# As of a user who has set nothing: Python collects what it writes to a pipe.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "PYTHONUNBUFFERED": ""}
 
 
 def command_line(*arguments, python=()):

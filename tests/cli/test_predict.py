@@ -204,19 +204,3 @@ def test_letters_that_the_terminal_has_not(files, tmp_path):
     assert b"t\\xe4ble.csv, line 2" in run.stderr
     run = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)  # noqa: S603
     assert json.loads(run.stdout)["colour"] == "gr\u00fcn"
-
-
-@pytest.mark.slow
-def test_a_broken_pipe_is_no_traceback(files):
-    """As in `softpolytope predict ... | head`."""
-    model, table = files
-    table.write_text(",".join(HEADER) + "\n" + "x,30,20,red,2024-01-01,1,no\n" * 30_000)
-    command = [sys.executable, "-m", "softpolytope.cli", "predict", model, str(table), "--proba"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
-    assert run.stdout.readline() == "prediction,P(no),P(yes)\n"
-    run.stdout.close()
-    told = run.stderr.read()
-    run.stderr.close()
-    assert run.wait(60) == 2
-    assert "Traceback" not in told
-    assert told.startswith("softpolytope: what read the output closed it")

@@ -58,6 +58,8 @@ def replaced(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
 def text_output(path: Path | None, *inputs: str | Path | None) -> Iterator[TextIO]:
     """A file that is there whole or not at all; standard output without a path."""
     if path is None:
+        if sys.stdout is None:  # closed by the user: >&-
+            raise CommandError("standard output is closed. Name a file to write (-o).")
         yield sys.stdout
         return
     with replaced(path, *inputs) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
