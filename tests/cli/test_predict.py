@@ -204,3 +204,27 @@ def test_letters_that_the_terminal_has_not(files, tmp_path):
     assert b"t\\xe4ble.csv, line 2" in run.stderr
     run = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)  # noqa: S603
     assert json.loads(run.stdout)["colour"] == "gr\u00fcn"
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "message"),
+    [
+        (
+            "colour,children\nred,1\n",
+            [],
+            "lacks the columns age, income, which the model needs; it has colour, children",
+        ),
+        ("colour,children\n", [], "lacks the columns age, income, which the model needs; it has colour"),
+        ("age,income,colour,children\n1,2,red,3\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
+        ("age,income,colour,children\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
+        ("age,income,colour,children\n1,2,red,3\nold,2,red,3\n", [], "'old' is no finite number"),
+    ],
+)
+def test_nothing_is_written_before_the_columns_are_known(files, tmp_path, capsys, content, more, message):
+    """Standard output stays empty where a column lacks, as a program that reads it expects of exit code 2."""
+    table = tmp_path / "new.csv"
+    table.write_text(content)
+    assert predict(files[0], table, "--proba", *more) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err

@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import itertools
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -13,7 +14,8 @@ from softpolytope.cli._options import loaded, opened
 from softpolytope.cli._output import json_text, text_output
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.table import Table
+from softpolytope.tabular.readers import default_target
+from softpolytope.tabular.table import Chunk, Table
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,9 +24,12 @@ def run(options: argparse.Namespace) -> int:
     _check_kept(model, options)
     table = opened(options.table, options)
     unknown = UnknownCategories(model.encoder_)
+    parts = _predicted(model, table, options, unknown)
+    # Before anything is written: columns that lack, and whatever else is wrong with the first rows.
+    first = list(itertools.islice(parts, 1))
     with text_output(options.output, options.model, options.table) as file:
         write = _write_json if options.json else _write_csv
-        write(file, model, _predicted(model, table, options, unknown), options)
+        write(file, model, itertools.chain(first, parts), options)
     unknown.tell()
     return FINE
 
@@ -44,6 +49,7 @@ def _predicted(
 ) -> Iterator[tuple[list[Any], FloatArray, list[Any]]]:
     """Labels, probabilities and kept cells of every chunk."""
     labels = model.classes_
+    chunk = None
     for chunk in table.chunks():
         encoded = model.encode(chunk)
         unknown.add(chunk, encoded)
@@ -52,6 +58,17 @@ def _predicted(
         # As predict does: a tie goes to the first class.
         codes = (chances[:, 1] > chances[:, 0]).astype(np.intp) if len(labels) == 2 else chances.argmax(axis=1)
         yield labels[codes].tolist(), chances, list(zip(*kept, strict=True)) if kept else [()] * chunk.n_rows
+    if chunk is None:
+        _check_empty(model, table, options)
+
+
+def _check_empty(model: TableClassifier, table: Table, options: argparse.Namespace) -> None:
+    """Raise if a table without rows lacks columns too; a svmlight file has columns only by its rows."""
+    if default_target(table) is None:
+        empty = Chunk(table.name, dict.fromkeys(table.columns, ()), (), "line")
+        model.encode(empty)
+        for name in options.keep:
+            empty.cells(name)
 
 
 def _chance_names(model: TableClassifier) -> list[str]:
