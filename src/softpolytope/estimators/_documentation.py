@@ -49,7 +49,8 @@ inference : {"auto", "gibbs", "map"}
         A folder where chains are written as they go, and climbs to modes as they are done; an interrupted fit of the
         same data resumes from there. Needs an integer `random_state`.
     verbose : int
-        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream.
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream: over and
+        over on a terminal, now and then (and ever less often) to a file.
 
     Attributes
     ----------

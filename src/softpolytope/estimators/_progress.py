@@ -23,8 +23,10 @@ __all__ = ["CallbackSupportMixin", "ProgressLine", "Reporter", "reporter_of", "w
 
 Reporter = Callable[[Progress], bool | None]
 
-# Seconds between two updates of the line.
+# Seconds between two updates of the line on a terminal.
 BETWEEN_UPDATES = 0.2
+# Seconds until the first line of a log file, then twice as long each time, up to the last.
+FIRST_LINE, MAX_BETWEEN_LINES = 10.0, 600.0
 
 
 def reporter_of(estimator: Any, n_runs: int, n_steps: int) -> Reporter | None:
@@ -59,7 +61,11 @@ def _scikit_learn_reporter(estimator: Any, n_tasks: int) -> Reporter:
 
 
 class ProgressLine:
-    """One line that says how far all chains or restarts are, what the last one is at, and how long it will take."""
+    """One line that says how far all chains or restarts are, what the last one is at, and how long it will take.
+
+    On a terminal it is written over and over. A file keeps all that is written to it: there it is one line of its own
+    now and then, ever less often, and one at the end.
+    """
 
     def __init__(self, n_runs: int, out: TextIO) -> None:
         self._n_runs = n_runs
@@ -67,6 +73,10 @@ class ProgressLine:
         self._n_done = 0  # steps of all runs, those of an earlier fit included
         self._n_seen = 0
         self._of_chain: dict[tuple[int, int], int] = {}
+        # A notebook shows a line that is written over, though it is not a terminal.
+        self._is_live = out.isatty() or type(out).__module__.startswith("ipykernel")
+        self._wait = BETWEEN_UPDATES if self._is_live else FIRST_LINE
+        self._is_over = False
         self._start = self._last = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
@@ -75,15 +85,19 @@ class ProgressLine:
         now = time.monotonic()
         n_in_all = self._n_runs * progress.n_in_all
         is_last = self._n_done >= n_in_all
-        if now - self._last < BETWEEN_UPDATES and not is_last:
+        if self._is_over or (now - self._last < self._wait and not is_last):
             return
-        self._last = now
+        self._last, self._is_over = now, is_last
         left = (now - self._start) * (n_in_all - self._n_done) / self._n_seen
         line = (
             f"{self._n_done / n_in_all:4.0%} of {n_in_all} {progress.unit}, {_duration(left)} left; "
             f"log-likelihood {progress.log_likelihood:.1f}, {progress.n_active} experts"
         )
-        self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))
+        if self._is_live:
+            self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))
+        else:
+            self._wait = min(2.0 * self._wait, MAX_BETWEEN_LINES)
+            self._out.write(line.strip() + "\n")
         self._out.flush()
 
     def _count(self, progress: Progress) -> None:
