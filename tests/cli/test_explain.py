@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tables import customers, fitted, write_csv
+from tables import FEATURES, customers, fitted, raw_row, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main
@@ -85,3 +85,50 @@ def test_the_table_may_come_after_options(files, capsys):
     """As in `explain model --counterfactual data.csv`."""
     assert main(["explain", files[0], "--rows", "1", "--json", files[1]]) == 0
     assert [row["row"] for row in json.loads(capsys.readouterr().out)["rows"]] == [1]
+
+
+@pytest.mark.parametrize("fixed", [["income"], ["age", "income", "children"]])
+def test_fixed_columns_stay(files, capsys, fixed):
+    """Numbers, named one by one or together; categories change where no number may. Changed rows are decided so."""
+    options = ["--rows", "0,1,2,3,4,5,6,7,8,9", "--counterfactual", "--json"]
+    main(["explain", *files, *options])
+    free = [row["counterfactual"] for row in json.loads(capsys.readouterr().out)["rows"]]
+    assert any(change["column"] in fixed for row in free for change in row["changes"])  # else this tests nothing
+    main(["explain", *files, *options, "--fixed", ",".join(fixed[:2]), *(f"--fixed={name}" for name in fixed[2:])])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert any(row["counterfactual"]["found"] for row in rows)
+    for number, row in enumerate(rows):
+        found = row["counterfactual"]
+        assert found["fixed"] == fixed
+        changed = {change["column"]: change["to"] for change in found["changes"]}
+        assert set(fixed).isdisjoint(changed)
+        if found["found"]:
+            assert found["distance"] >= free[number]["distance"] * (1.0 - 1e-9)
+            cells = raw_row(customers()[number]) | changed
+            assert fitted().predict({name: [cell] for name, cell in cells.items()}).tolist() == [found["prediction"]]
+
+
+def test_all_columns_may_be_fixed(files, capsys):
+    """Then there is no other decision, which is a negative answer; the category stays too."""
+    options = ["--rows", "0,1,2,3,4,5,6,7,8,9", "--counterfactual", "--fixed", ",".join(FEATURES)]
+    assert main(["explain", *files, *options]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("of the training rows with age, income, colour, children unchanged.") == 10
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            ["--counterfactual", "--fixed", "ages"],
+            "column 'ages' cannot be fixed: the model has no such column",
+        ),
+        (["--fixed", "age"], "--fixed is about what would change the decision. Add --counterfactual"),
+    ],
+)
+def test_wrong_use_of_fixed(files, capsys, more, message):
+    """A name that the model does not have, or nothing to fix it for."""
+    assert main(["explain", *files, *more]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""

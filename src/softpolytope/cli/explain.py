@@ -21,6 +21,8 @@ def run(options: argparse.Namespace) -> int:
     model = loaded(options.model)
     if options.table is None and (options.rows is not None or options.counterfactual):
         raise CommandError("--rows and --counterfactual are about rows of a table. Name its file after the model.")
+    if options.fixed and not options.counterfactual:
+        raise CommandError("--fixed is about what would change the decision. Add --counterfactual.")
     numbers = [] if options.table is None else (options.rows or [0])
     rows = rows_at(opened(options.table, options), numbers) if numbers else []
     unknown = UnknownCategories(model.encoder_)
@@ -28,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         unknown.add(row, model.encode(row))
     unknown.tell()
     with notes():
-        changes = [nearest_change(model, row) if options.counterfactual else None for row in rows]
+        changes = [nearest_change(model, row, options.fixed) if options.counterfactual else None for row in rows]
         if options.json:
             print_json(_document(model, numbers, rows, changes))
         else:
@@ -101,6 +103,7 @@ def _row(model: TableClassifier, number: int, row: Chunk, change: NearestChange 
     if change is not None:
         document["counterfactual"] = {
             "found": change.is_found,
+            "fixed": change.fixed,
             "prediction": change.otherwise,
             "distance": change.distance,
             "changes": [{"column": item.column, "from": item.before, "to": item.after} for item in change.changes],

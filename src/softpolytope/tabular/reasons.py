@@ -1,5 +1,6 @@
 """Why a row is decided as it is, and what would change it, in terms of the raw columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from softpolytope.geometry.explanation import Explanation
 from softpolytope.geometry.polytopes import Polytopes
 from softpolytope.tabular.encoding import CategoryColumn, NumericColumn
 from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.table import Chunk
+from softpolytope.tabular.table import Chunk, TableError, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class NearestChange:
     otherwise: Any
     distance: float  # in standard deviations
     changes: tuple[Change, ...]
+    fixed: tuple[str, ...] = ()  # raw columns that had to stay as they are
 
     @property
     def is_found(self) -> bool:
@@ -48,19 +50,27 @@ class NearestChange:
     def in_words(self) -> str:
         """One line."""
         if not self.is_found:
-            return f"It is {self.decided!r}; no other decision was found within the range of the training rows."
+            stays = f" with {listed(self.fixed)} unchanged" if self.fixed else ""
+            return f"It is {self.decided!r}; no other decision was found within the range of the training rows{stays}."
         said = ", ".join(change.in_words() for change in self.changes)
         return f"It would be {self.otherwise!r} with {said}; {self.distance:.2g} standard deviations away."
 
 
-def nearest_change(model: TableClassifier, row: Chunk) -> NearestChange:
+def nearest_change(model: TableClassifier, row: Chunk, fixed: Sequence[str] = ()) -> NearestChange:
     """The smallest change of a raw row: of any numbers, and of one category at most.
 
-    Numbers stay within the range of the training rows, and whole if they were whole there.
+    Numbers stay within the range of the training rows, and whole if they were whole there. Columns named by `fixed`
+    stay as they are.
     """
+    strange = [name for name in fixed if name not in model.encoder_.names]
+    if strange:
+        raise TableError(
+            f"column {strange[0]!r} cannot be fixed: the model has no such column; "
+            f"it has {listed(model.encoder_.names)}."
+        )
     encoded = model.encode(row)[0]
     decided = model.classifier_.predict(encoded[None])[0]
-    starts, costs = _switched(model, encoded)
+    starts, costs = _switched(model, encoded, fixed)
     points = np.full(starts.shape, np.nan)
     distances = np.full(len(starts), np.inf)
     is_other = model.classifier_.predict(starts) != decided
@@ -69,26 +79,26 @@ def nearest_change(model: TableClassifier, row: Chunk) -> NearestChange:
     for part in (np.array([0]), np.arange(1, len(starts))):
         chosen = part[~is_other[part] & (costs[part] < distances.min())]
         if len(chosen):
-            found, moved = _moved(model, starts[chosen])
+            found, moved = _moved(model, starts[chosen], fixed)
             points[chosen], distances[chosen] = found, np.hypot(costs[chosen], moved)
     best = int(np.argmin(distances))
     if not np.isfinite(distances[best]):
-        return NearestChange(_plain(decided), _plain(decided), float("inf"), ())
+        return NearestChange(_plain(decided), _plain(decided), float("inf"), (), tuple(fixed))
     otherwise = model.classifier_.predict(points[best][None])[0]
     changes = _changes(model, row, encoded, points[best])
-    return NearestChange(_plain(decided), _plain(otherwise), float(distances[best]), changes)
+    return NearestChange(_plain(decided), _plain(otherwise), float(distances[best]), changes, tuple(fixed))
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _switched(model: TableClassifier, encoded: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _switched(model: TableClassifier, encoded: FloatArray, fixed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """The row, and the row with one category replaced by another; and how far away, in standard deviations."""
     scale = model.classifier_.polytopes()[0].features.scale
     starts = [encoded]
     for column, place in model.encoder_.blocks():
-        if isinstance(column, CategoryColumn):
+        if isinstance(column, CategoryColumn) and column.name not in fixed:
             for code in range(len(column.categories)):
                 if encoded[place.start + code] == 0.0:
                     other = encoded.copy()
@@ -99,17 +109,17 @@ def _switched(model: TableClassifier, encoded: FloatArray) -> tuple[FloatArray, 
     return found, np.asarray(np.linalg.norm((found - encoded) / scale, axis=1))
 
 
-def _moved(model: TableClassifier, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moved(model: TableClassifier, starts: FloatArray, fixed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """The nearest points by changes of numbers alone, and their distances."""
-    blocks = model.encoder_.blocks()
-    numbers = [place.start for column, place in blocks if isinstance(column, NumericColumn)]
-    whole = [place.start for column, place in blocks if isinstance(column, NumericColumn) and column.is_whole]
+    free = [(column, place) for column, place in model.encoder_.blocks() if column.name not in fixed]
+    numbers = [place.start for column, place in free if isinstance(column, NumericColumn)]
+    whole = [place.start for column, place in free if isinstance(column, NumericColumn) and column.is_whole]
     if not numbers:
         return np.full(starts.shape, np.nan), np.full(len(starts), np.inf)
     known = model.classifier_.polytopes()[0].features
     bounds = (np.minimum(known.lower, starts.min(axis=0)), np.maximum(known.upper, starts.max(axis=0)))
-    fixed = [column for column in range(starts.shape[1]) if column not in set(numbers)]
-    found = model.classifier_.counterfactual(starts, bounds=bounds, fixed=fixed, integer=whole)
+    unmoved = [column for column in range(starts.shape[1]) if column not in set(numbers)]
+    found = model.classifier_.counterfactual(starts, bounds=bounds, fixed=unmoved, integer=whole)
     return found.points, np.where(found.is_found, found.distances, np.inf)
 
 
