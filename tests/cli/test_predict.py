@@ -228,3 +228,50 @@ def test_nothing_is_written_before_the_columns_are_known(files, tmp_path, capsys
     printed = capsys.readouterr()
     assert printed.out == ""
     assert message in printed.err
+
+
+def decisions(files, capsys, *more):
+    """What is predicted, and what is said besides."""
+    assert predict(*files, *more) == 0
+    printed = capsys.readouterr()
+    return printed.out.split()[1:], printed.err
+
+
+@pytest.mark.parametrize(
+    ("threshold", "label"), [("yes=0.2", "yes"), ("0.2", "yes"), ("no=0.2", "no"), ("yes=1", "yes")]
+)
+def test_a_threshold_decides(files, capsys, threshold, label):
+    """For the class named, where its probability is above; a number alone is about the second class, and says so."""
+    found, told = decisions(files, capsys, "--threshold", threshold)
+    chances = fitted().predict_proba(files[1])[:, fitted().classes_.tolist().index(label)]
+    other = {"yes": "no", "no": "yes"}[label]
+    assert found == np.where(chances > float(threshold.rpartition("=")[2]), label, other).tolist()
+    assert found != fitted().predict(files[1]).tolist()
+    assert told == ("" if "=" in threshold else "note: --threshold 0.2: 'yes' where P(yes) is above 0.2, else 'no'.\n")
+
+
+def test_one_half_is_the_usual_threshold(files, capsys):
+    """The same decisions as without one, to the row."""
+    for threshold in ("0.5", "no=0.5"):
+        assert decisions(files, capsys, "--threshold", threshold)[0] == fitted().predict(files[1]).tolist()
+
+
+def test_thresholds_of_no_use(files, tmp_path, capsys):
+    """A class that is none, numbers that are no probabilities, models of more classes."""
+    assert predict(*files, "--threshold", "maybe=0.3") == 2
+    assert (
+        "--threshold: there is no class 'maybe' to set a threshold for. The classes are no, yes."
+        in capsys.readouterr().err
+    )
+    for text in ("1.5", "yes", "yes=", "=0.3", "yes=-1", "nan"):
+        with pytest.raises(SystemExit) as stop:
+            predict(*files, "--threshold", text)
+        assert stop.value.code == 2
+        assert f"a probability from 0 to 1, or CLASS=probability, is needed; got {text!r}" in capsys.readouterr().err
+    X, y = np.arange(60.0)[:, None] % 3, np.arange(60) % 3
+    SoftplusClassifier(inference="map").fit(X, y).save(tmp_path / "three")
+    (tmp_path / "d.csv").write_text("x0\n1\n")
+    assert predict(tmp_path / "three", tmp_path / "d.csv", "--threshold", "0.3") == 2
+    printed = capsys.readouterr()
+    assert "--threshold: a threshold decides between two classes, but this model has 3: 0, 1, 2." in printed.err
+    assert printed.out == ""

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
+from softpolytope.cli._output import note
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier, load_model
 from softpolytope.tabular.plan import read_labelled
 from softpolytope.tabular.readers import open_table
 from softpolytope.tabular.table import Table, listed
+from softpolytope.tabular.threshold import Threshold
 
 
 def opened(path: str, options: argparse.Namespace) -> Table:
@@ -27,6 +29,20 @@ def loaded(path: str) -> TableClassifier:
         raise CommandError(f"{path} is a folder. Name a model file that `softpolytope fit` wrote.")
     model = load_model(path)
     return model if isinstance(model, TableClassifier) else TableClassifier.of_classifier(model)
+
+
+def threshold_of(model: TableClassifier, given: tuple[str | None, float] | None) -> Threshold | None:
+    """Return the rule that --threshold asks for; a note says which class it is about if the option does not."""
+    if given is None:
+        return None
+    label, probability = given
+    try:
+        rule = Threshold.of(tuple(model.classes_.tolist()), probability, label)
+    except ValueError as error:
+        raise CommandError(f"--threshold: {error}") from error
+    if label is None:
+        note(f"--threshold {probability:g}: {rule.in_words()}.")
+    return rule
 
 
 def labelled_rows(model: TableClassifier, table: Table, target: str | None) -> tuple[FloatArray, NDArray[np.intp]]:

@@ -6,16 +6,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-import numpy as np
-
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
-from softpolytope.cli._options import loaded, opened
+from softpolytope.cli._options import loaded, opened, threshold_of
 from softpolytope.cli._output import json_text, text_output
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier
 from softpolytope.tabular.readers import default_target
 from softpolytope.tabular.table import Chunk, Table
+from softpolytope.tabular.threshold import decided
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,17 +46,20 @@ def _check_kept(model: TableClassifier, options: argparse.Namespace) -> None:
 def _predicted(
     model: TableClassifier, table: Table, options: argparse.Namespace, unknown: UnknownCategories
 ) -> Iterator[tuple[list[Any], FloatArray, list[Any]]]:
-    """Labels, probabilities and kept cells of every chunk."""
+    """Decisions, probabilities and kept cells of every chunk."""
     labels = model.classes_
+    threshold = threshold_of(model, options.threshold)
     chunk = None
     for chunk in table.chunks():
         encoded = model.encode(chunk)
         unknown.add(chunk, encoded)
         chances = model.classifier_.predict_proba(encoded)
         kept = [chunk.cells(name) for name in options.keep]
-        # As predict does: a tie goes to the first class.
-        codes = (chances[:, 1] > chances[:, 0]).astype(np.intp) if len(labels) == 2 else chances.argmax(axis=1)
-        yield labels[codes].tolist(), chances, list(zip(*kept, strict=True)) if kept else [()] * chunk.n_rows
+        yield (
+            labels[decided(chances, threshold)].tolist(),
+            chances,
+            list(zip(*kept, strict=True)) if kept else [()] * chunk.n_rows,
+        )
     if chunk is None:
         _check_empty(model, table, options)
 

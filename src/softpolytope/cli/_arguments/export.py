@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from softpolytope.cli._arguments.shared import (
-    add_json_option,
-    examples,
-)
+from softpolytope.cli._arguments.shared import add_json_option, examples
 
 
 def add_parser(commands: Any) -> None:

@@ -67,6 +67,27 @@ def _character(text: str) -> str:
     return given
 
 
+def add_threshold_option(parser: argparse.ArgumentParser) -> None:
+    """A rule of decision for models of two classes."""
+    parser.add_argument(
+        "--threshold",
+        type=_threshold,
+        metavar="CLASS=P",
+        help="of two classes, decide for CLASS where its probability is above P; a P alone is about the second",
+    )
+
+
+def _threshold(text: str) -> tuple[str | None, float]:
+    label, sign, number = text.rpartition("=")
+    try:
+        probability = float(number)
+    except ValueError:
+        probability = -1.0
+    if not 0.0 <= probability <= 1.0 or bool(label) != bool(sign):
+        raise argparse.ArgumentTypeError(f"a probability from 0 to 1, or CLASS=probability, is needed; got {text!r}")
+    return label or None, probability
+
+
 def whole(least: int, most: int = LARGEST_SEED) -> Any:
     """A type of whole numbers from `least` to `most`."""
 
