@@ -17,6 +17,8 @@ OURS = "softpolytope"
 # Standard deviations; scikit-learn refuses what is infinite.
 FARTHEST = 1e100
 Codes = NDArray[np.intp]
+# By label, "balanced", or none.
+ClassWeight = dict[int | str, float] | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,19 @@ def scores(chances: FloatArray, codes: Codes) -> dict[str, float]:
     return {"error": float(np.mean(chances.argmax(axis=1) != codes)), "log_loss": float(-np.mean(np.log(own)))}
 
 
-def baseline_scores(train: Part, test: Part, n_classes: int) -> Scores:
-    """A majority vote, and logistic regression on standardised columns."""
+def baseline_scores(train: Part, test: Part, labels: NDArray[Any], class_weight: ClassWeight = None) -> Scores:
+    """A majority vote, and logistic regression on standardised columns, with the same weights of the classes."""
+    n_classes = len(labels)
     shares = np.bincount(train.codes, minlength=n_classes) / len(train.codes)
     chances = np.broadcast_to(shares, (len(test.codes), n_classes))
     found = {"majority vote": scores(chances, test.codes)}
     mean, spread = train.rows.mean(axis=0), train.rows.std(axis=0)
     spread[spread == 0.0] = 1.0
-    linear = LogisticRegression(max_iter=1000).fit(_standardised(train.rows, mean, spread), train.codes)
+    weight = class_weight
+    if isinstance(weight, dict):
+        weight = {code: weight.get(label, 1.0) for code, label in enumerate(labels.tolist())}
+    linear = LogisticRegression(max_iter=1000, class_weight=weight)
+    linear.fit(_standardised(train.rows, mean, spread), train.codes)
     chances = np.zeros((len(test.codes), n_classes))
     chances[:, linear.classes_] = linear.predict_proba(_standardised(test.rows, mean, spread))
     return found | {"logistic regression": scores(chances, test.codes)}

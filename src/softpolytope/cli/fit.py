@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from softpolytope.cli._arguments.fit import KINDS
+from softpolytope.cli._arguments.shared import BALANCED
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import (
     OURS,
+    ClassWeight,
     Part,
     baseline_scores,
     fit_classifier,
@@ -27,6 +29,7 @@ from softpolytope.tabular.model import Scores, TableClassifier
 from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, Plan, read_labelled, read_rows, study
 from softpolytope.tabular.readers import default_target
 from softpolytope.tabular.table import Table, listed
+from softpolytope.tabular.target import Target
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,7 +51,11 @@ def run(options: argparse.Namespace) -> int:
         note("--sweeps is not used: this fit finds modes, and has no chains. Give --inference gibbs, or leave it out.")
         options.sweeps = None
     say = _silent if options.json else print
+    # From here on by the labels of the classes, as the classifiers take them.
+    options.class_weight = _class_weight(options.class_weight, plan.target)
     say(_summary(options.table, plan))
+    if options.class_weight is not None:
+        say(f"Class weights: {_weights_in_words(options.class_weight)}")
     rows, codes = read_rows(table, plan)
     with notes():
         if options.test is not None:
@@ -62,6 +69,28 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_document(options, model, plan, n_tested) | {"seconds": round(time.perf_counter() - start, 1)})
     return FINE
+
+
+def _class_weight(given: list[tuple[str, float | None]] | None, target: Target) -> ClassWeight:
+    """Return the weights as the classifiers take them."""
+    if not given:
+        return None
+    named = [label for label, _ in given]
+    if (BALANCED, None) in given:
+        if len(given) > 1:
+            raise CommandError("--class-weight is either balanced or a list of classes with their weights. Give one.")
+        return BALANCED
+    classes = {str(label): label for label in target.classes}
+    for label in named:
+        if label not in classes:
+            raise CommandError(f"--class-weight {label}: {target.name!r} has no such class, only {listed(classes)}.")
+        if named.count(label) > 1:
+            raise CommandError(f"--class-weight {label}: the class has two weights. Give one.")
+    return {classes[label]: weight for label, weight in given if weight is not None}
+
+
+def _weights_in_words(weight: ClassWeight) -> str:
+    return ", ".join(f"{label} {item:g}" for label, item in weight.items()) if isinstance(weight, dict) else str(weight)
 
 
 def _silent(*_: object, **__: object) -> None:
@@ -90,7 +119,7 @@ def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: An
     unknown = UnknownCategories(encoder)
     tested = Part(*read_labelled(opened(options.test, options), encoder, plan.target, unknown.add))
     unknown.tell()
-    found = baseline_scores(part, tested, len(labels))
+    found = baseline_scores(part, tested, labels, options.class_weight)
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
     found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
     say(f"\nTested on the {len(tested.codes)} rows of {options.test}:", *score_lines(found), sep="\n")
@@ -109,7 +138,7 @@ def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say
         train, test = (Part(part.rows[chosen], part.codes[chosen]) for chosen in split)
         encoder = _filled(plan.encoder, train)
         encoder.fill(test.rows)
-        found = baseline_scores(train, test, len(labels))
+        found = baseline_scores(train, test, labels, options.class_weight)
         # "auto" goes by the number of rows: what is tested must be what is written, and not what suits fewer rows.
         held_out = _classifier(options, "held-out").set_params(inference=_inference(options, plan.n_rows))
         classifier = fit_classifier(held_out, train, labels)
@@ -150,6 +179,7 @@ def _classifier(options: argparse.Namespace, stage: str) -> Any:
         "random_state": options.seed,
         "n_jobs": options.jobs or None,
         "verbose": 0 if options.quiet else 1,
+        "class_weight": options.class_weight,
         "max_experts": options.max_experts,
         "n_layers": options.layers,
         "n_sweeps": options.sweeps,
@@ -175,6 +205,7 @@ def _document(options: argparse.Namespace, model: TableClassifier, plan: Plan, n
         "classes": np.asarray(plan.target.classes),
         "classifier": type(model.classifier_).__name__,
         "inference": model.classifier_.inference_,
+        "class_weight": options.class_weight,
         "experts": model.classifier_.n_experts_,
         "tested_rows": n_tested,
         "held_out": model.held_out_,

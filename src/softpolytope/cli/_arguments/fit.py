@@ -4,7 +4,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from softpolytope.cli._arguments.shared import add_format_options, add_json_option, add_names_option, examples, whole
+from softpolytope.cli._arguments.shared import (
+    add_class_weight_option,
+    add_format_options,
+    add_json_option,
+    add_names_option,
+    examples,
+    whole,
+)
 
 KINDS = {
     "sum-stack": "SumStackSoftplusClassifier",
@@ -25,6 +32,7 @@ def add_parser(commands: Any) -> None:
         **examples(
             "softpolytope fit train.csv --target y -o model.softpolytope",
             "softpolytope fit train.csv --target y --drop when,id --test test.csv -o model.softpolytope",
+            "softpolytope fit train.csv --target y --class-weight balanced -o model.softpolytope",
             "softpolytope fit train.csv --target y --inference gibbs --checkpoint chains -o model.softpolytope",
         ),
     )
@@ -51,6 +59,7 @@ def _add_model_options(group: Any) -> None:
         default="auto",
         help="modes, or draws from the posterior, which the intervals of a report need",
     )
+    add_class_weight_option(group)
     group.add_argument("--max-experts", type=whole(1), metavar="N", help="of sum-stack and sum")
     group.add_argument("--layers", type=whole(1), metavar="N", help="of sum-stack and stack")
     group.add_argument("--sweeps", type=whole(2), metavar="N", help="of each chain, with --inference gibbs")

@@ -8,6 +8,7 @@ LARGEST_SEED = 2**32 - 1
 # As `softpolytope.tabular.open_table` knows them, and the environment variable of `softpolytope.datasets`.
 FORMATS = ("csv", "parquet", "svmlight")
 DATA_VARIABLE = "SOFTPOLYTOPE_DATA"
+BALANCED = "balanced"
 
 
 def add_format_options(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +66,36 @@ def _character(text: str) -> str:
     if len(given) != 1 or given in '"\r\n \x00':
         raise argparse.ArgumentTypeError(f"one character, or tab, is needed; got {text!r}")
     return given
+
+
+def add_class_weight_option(parser: Any) -> None:
+    """Weights of rows by their class."""
+    parser.add_argument(
+        "--class-weight",
+        type=_class_weights,
+        action="extend",
+        metavar="CLASS=W,...",
+        help="weights of the rows of each class (1), or balanced: inversely to the number of its rows",
+    )
+
+
+def _class_weights(text: str) -> list[tuple[str, float | None]]:
+    """Classes with their weights; no weight for "balanced"."""
+    if text == BALANCED:
+        return [(BALANCED, None)]
+    found: list[tuple[str, float | None]] = []
+    for pair in names(text) if text.strip(" ,") else ("",):
+        label, _, number = pair.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = -1.0
+        if not label or not 0.0 < weight < float("inf"):
+            raise argparse.ArgumentTypeError(
+                f"{BALANCED}, or classes with positive weights such as yes=3,no=1, are needed; got {text!r}"
+            )
+        found.append((label, weight))
+    return found
 
 
 def add_threshold_option(parser: argparse.ArgumentParser) -> None:
