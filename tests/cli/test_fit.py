@@ -303,7 +303,7 @@ def test_unknown_categories_of_test_rows_are_noted(table, capsys):
 
 def test_help_has_examples(capsys):
     """Every command shows how it is used."""
-    for command in ("fit", "predict", "explain", "export", "report", "datasets", "figures", "demo"):
+    for command in ("fit", "predict", "evaluate", "explain", "export", "report", "datasets", "figures", "demo"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0

@@ -53,6 +53,7 @@ def test_the_first_lines_are_enough(folder, more, unbuffered):
         ["predict", "m", "d.csv"],
         ["datasets", "list"],
         pytest.param(["--version"], marks=pytest.mark.slow),
+        pytest.param(["evaluate", "m", "d.csv"], marks=pytest.mark.slow),
         pytest.param(["explain", "m", "d.csv"], marks=pytest.mark.slow),
         pytest.param(["export", "m", "--to", "python"], marks=pytest.mark.slow),
         pytest.param(["report", "m", "d.csv", "-o", "r.html"], marks=pytest.mark.slow),

@@ -9,7 +9,7 @@ from softpolytope.cli._arguments.shared import DATA_VARIABLE, FORMATS
 from softpolytope.datasets.benchmark import VARIABLE
 from softpolytope.tabular.readers import Format
 
-COMMANDS = ("demo", "fit", "predict", "explain", "export", "report", "datasets", "figures", "tables")
+COMMANDS = ("demo", "fit", "predict", "evaluate", "explain", "export", "report", "datasets", "figures", "tables")
 HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas"}
 
 
@@ -50,6 +50,7 @@ def test_what_is_written_twice_is_the_same():
     [
         ("fit", "t.csv", "-o", "m", "--bogus"),
         ("predict", "m", "t.csv", "--proba", "--treshold", "0.3"),
+        ("evaluate", "m", "t.csv", "--bogus"),
         ("explain", "m", "--bogus", "3"),
         ("export", "m", "--to", "sql", "--dialect", "duckdb"),
         ("report", "m", "--data", "t.csv", "-o", "r", "--bogus"),

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     # How it was fitted is no part of the model: the same rows and seed give the same file.
     model.classifier_.set_params(n_jobs=-1, verbose=0)
     model.save(options.output)
-    say(f"Written: {options.output} (softpolytope predict, explain, export, report)")
+    say(f"Written: {options.output} (softpolytope predict, evaluate, explain, export, report)")
     if options.json:
         print_json(_document(options, model, plan, n_tested) | {"seconds": round(time.perf_counter() - start, 1)})
     return FINE

@@ -14,7 +14,15 @@ from softpolytope.geometry.polytopes import ExpertRegion, LabellingPolytopes
 from softpolytope.inspection.diagnostics import Diagnosis
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior
-from softpolytope.report.scores import LEVEL, Calibration, Score, calibration_of, given_scores, majority_score, score_of
+from softpolytope.report.scores import (
+    LEVEL,
+    Calibration,
+    Score,
+    given_scores,
+    majority_score,
+    model_calibration,
+    score_of,
+)
 
 # The probability that the rules are about.
 THRESHOLD = 0.5
@@ -156,7 +164,7 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
             majority_score(codes, len(classes)),
             *given_scores(given.baselines, given.elsewhere),
         ),
-        _calibration(chances, decisions, codes),
+        model_calibration(chances, decisions, codes),
         tuple(_sides(classifier, [replace(item, features=features) for item in polytopes], rows, codes, classes)),
         tuple(classifier.diagnostics()) if classifier.inference_ == "gibbs" else (),
         None if has_draws else _agreement(classifier.posterior_, rows),
@@ -187,13 +195,6 @@ def _named(features: Features, names: Sequence[str] | None) -> Features:
     if isinstance(names, str) or len(names) != len(features.names):
         raise ValueError(f"feature_names must name the {len(features.names)} features of the model; got {names!r}.")
     return replace(features, names=tuple(str(name) for name in names))
-
-
-def _calibration(chances: FloatArray, decisions: NDArray[np.intp], codes: NDArray[np.intp]) -> Calibration:
-    """Of the second of two classes; of more, of the class decided for."""
-    if chances.shape[1] == 2:
-        return calibration_of(chances[:, 1], codes == 1)
-    return calibration_of(chances[np.arange(len(codes)), decisions], decisions == codes)
 
 
 def _sides(

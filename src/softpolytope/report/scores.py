@@ -126,3 +126,28 @@ def calibration_of(chances: FloatArray, is_true: BoolArray) -> Calibration:
         n_hits / n_rows,
         np.column_stack([law.ppf(0.5 - 0.5 * LEVEL), law.ppf(0.5 + 0.5 * LEVEL)]),
     )
+
+
+def model_calibration(chances: FloatArray, decisions: NDArray[np.intp], codes: NDArray[np.intp]) -> Calibration:
+    """Return the calibration of P(second class) if there are two classes, else of the class decided for."""
+    if chances.shape[1] == 2:
+        return calibration_of(chances[:, 1], codes == 1)
+    return calibration_of(chances[np.arange(len(codes)), decisions], decisions == codes)
+
+
+def auc_of(chances: FloatArray, codes: NDArray[np.intp]) -> float | None:
+    """Return the area under the ROC curve of probabilities (rows, classes), None if all rows are of one class.
+
+    With two classes it is the share of pairs of rows, one of each class, in which the row of the second class has the
+    larger probability of it, ties counted half. With more it is the mean over the classes that have rows, each against
+    all others.
+    """
+    numbers = [1] if chances.shape[1] == 2 else range(chances.shape[1])
+    areas = []
+    for number in numbers:
+        is_own = codes == number
+        n_own, n_others = int(is_own.sum()), int((~is_own).sum())
+        if n_own and n_others:
+            ranks = stats.rankdata(chances[:, number])
+            areas.append((float(ranks[is_own].sum()) - 0.5 * n_own * (n_own + 1)) / (n_own * n_others))
+    return float(np.mean(areas)) if areas else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softpolytope import __version__
-from softpolytope.cli._arguments import datasets, demo, explain, export, figures, fit, predict, report, tables
+from softpolytope.cli._arguments import datasets, demo, evaluate, explain, export, figures, fit, predict, report, tables
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -42,6 +42,6 @@ def command_parser() -> CommandParser:
     )
     parser.add_argument("--version", action="version", version=f"softpolytope {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    for command in (demo, fit, predict, explain, export, report, datasets, figures, tables):
+    for command in (demo, fit, predict, evaluate, explain, export, report, datasets, figures, tables):
         command.add_parser(commands)
     return parser
