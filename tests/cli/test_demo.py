@@ -25,10 +25,13 @@ def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
         if line.startswith(name + " ")
     }
     assert errors["softpolytope"] < errors["logistic regression"]
-    assert "for class 1: Expert 0, weight" in printed
     assert "report.html in a browser" in printed
     assert "Two half rings" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     model = softpolytope.load_model(tmp_path / "out" / "model.softpolytope")
+    said = [line.strip() for line in printed.splitlines() if line.startswith("  for class ")]
+    regions = [(polytopes.target, region) for polytopes in model.polytopes() for region in polytopes.regions]
+    assert said == [f"for class {target}: {region.in_words()}" for target, region in regions]
+    assert {target for target, _ in regions} == {0, 1}
     X, y = make_double_moon(300, noise=0.25, random_state=9)
     assert model.score(X, y) > 0.9
     picture = ET.parse(tmp_path / "out" / "picture.svg").getroot()  # noqa: S314  # our own file

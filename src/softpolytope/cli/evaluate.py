@@ -64,8 +64,9 @@ def _calibration_line(found: Evaluation) -> str:
     calibration = found.calibration
     about = f"P({found.classes[1]})" if len(found.classes) == 2 else "the probability of the class decided for"
     return (
-        f"calibration: {about} is off by {_percent(calibration.mean_gap)} on average; bins outside their {_LEVEL} band: "
-        f"{found.n_missed_bins} of {len(calibration.counts)} (up to {calibration.most_misses} may be by chance)"
+        f"calibration: {about} is off by {_percent(calibration.mean_gap)} on average; "
+        f"bins outside their {_LEVEL} band: {found.n_missed_bins} of {len(calibration.counts)} "
+        f"(up to {calibration.most_misses} may be by chance)"
     )
 
 
