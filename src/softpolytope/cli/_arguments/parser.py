@@ -23,7 +23,7 @@ class CommandParser(argparse.ArgumentParser):
     def _with_late_positionals(self, found: argparse.Namespace, extras: Sequence[str]) -> list[str]:
         """Take optional positional arguments that come after options; return what is left.
 
-        Before Python 3.13, argparse settles `model [table]` with the first of them, and `model --json table` fails.
+        Older versions of argparse settle `model [table]` when they meet the model, and refuse `model --json table`.
         """
         left = list(extras)
         for action in self._actions:
