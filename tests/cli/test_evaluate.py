@@ -27,11 +27,10 @@ def expected(folder):
     return evaluate(y, fitted().predict_proba(folder / "d.csv"), ["no", "yes"])
 
 
-def scored(folder, *more):
+def scored(folder, capsys, *more):
     """The document of the command."""
-    run = softpolytope("evaluate", "m", "d.csv", "--json", *more, folder=folder)
-    assert run.returncode == 0
-    return json.loads(run.stdout)
+    assert main(["evaluate", str(folder / "m"), str(folder / "d.csv"), "--json", *more]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 def test_scores_in_words(folder, expected):
@@ -51,9 +50,9 @@ def test_scores_in_words(folder, expected):
     assert cells["yes"][:3] == [str(n_yes), str(expected.confusion[:, 1].sum()), str(expected.confusion[1, 1])]
 
 
-def test_scores_for_programs(folder, expected):
+def test_scores_for_programs(folder, expected, capsys):
     """The same with all digits."""
-    document = scored(folder)
+    document = scored(folder, capsys)
     assert (document["target"], document["rows"], document["classes"]) == ("buys", 300, ["no", "yes"])
     assert document["error"] == expected.score.error
     assert document["error_interval"]["bounds"] == list(expected.score.error_interval)
@@ -69,9 +68,7 @@ def test_scores_for_programs(folder, expected):
 
 def test_the_error_is_that_of_a_threshold(folder, expected, capsys):
     """Decisions change with it, probabilities do not; the rule is said."""
-    arguments = ["evaluate", str(folder / "m"), str(folder / "d.csv"), "--json", "--threshold", "yes=0.1"]
-    assert main(arguments) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = scored(folder, capsys, "--threshold", "yes=0.1")
     decided = np.where(fitted().predict_proba(folder / "d.csv")[:, 1] > 0.1, "yes", "no")
     assert document["error"] == np.mean(decided != [row[-1] for row in customers(300)])
     assert document["error"] != expected.score.error
@@ -79,10 +76,10 @@ def test_the_error_is_that_of_a_threshold(folder, expected, capsys):
     assert document["threshold"] == {"class": "yes", "above": 0.1}
 
 
-def test_the_target_may_have_another_name(folder, expected):
+def test_the_target_may_have_another_name(folder, expected, capsys):
     """Where the file of new rows calls it otherwise."""
     write_csv(folder / "d.csv", customers(300), header=[*HEADER[:-1], "bought"])
-    document = scored(folder, "--target", "bought")
+    document = scored(folder, capsys, "--target", "bought")
     assert (document["target"], document["error"]) == ("bought", expected.score.error)
 
 

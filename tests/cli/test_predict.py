@@ -221,7 +221,7 @@ def test_letters_that_the_terminal_has_not(files, tmp_path):
     ],
 )
 def test_nothing_is_written_before_the_columns_are_known(files, tmp_path, capsys, content, more, message):
-    """Standard output stays empty where a column lacks, as a program that reads it expects of exit code 2."""
+    """Standard output stays empty where a column is missing, as a program that reads it expects of exit code 2."""
     table = tmp_path / "new.csv"
     table.write_text(content)
     assert predict(files[0], table, "--proba", *more) == 2

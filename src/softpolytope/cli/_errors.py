@@ -1,4 +1,4 @@
-"""What a command says when it cannot do what it is asked for: one or two lines, and an exit code that means something.
+"""Errors of commands: a message of one or two lines, and an exit code that means something.
 
 0 is fine, 1 a negative answer (of `tables`: a fit failed, or a number differs), 2 wrong use or bad input, 130 a stop.
 141 is for output that was closed before its end, as by `| head`: what `cat` gives to the shell, without a message. A
@@ -16,11 +16,11 @@ FINE, NEGATIVE, WRONG, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 
 class CommandError(Exception):
-    """What was asked for cannot be done; the message says why and what to do."""
+    """Raised where a command cannot do what was asked for; the message says why and what to do."""
 
 
 def exit_code(run: Callable[[], int]) -> int:
-    """Run a command; what goes wrong for a reason the user can do something about is told without a traceback."""
+    """Run a command and return its exit code; errors that the user can act on become messages without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Names in files may have letters that the terminal has not.
@@ -93,7 +93,7 @@ def _is_closed(stream: TextIO | None) -> bool:
 
 
 def _in_words(error: Exception) -> str | None:
-    """What to tell the user; None of a bug."""
+    """Return the message for the user, or None if the error is a bug."""
     if isinstance(error, BrokenPipeError) and any(map(_is_closed, (sys.stdout, sys.stderr))):
         return None
     if isinstance(error, OSError):

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     table = opened(options.table, options)
     unknown = UnknownCategories(model.encoder_)
     parts = _predicted(model, table, options, unknown)
-    # Before anything is written: columns that lack, and whatever else is wrong with the first rows.
+    # Before anything is written: missing columns, and whatever else is wrong with the first rows.
     first = list(itertools.islice(parts, 1))
     with text_output(options.output, options.model, options.table) as file:
         write = _write_json if options.json else _write_csv

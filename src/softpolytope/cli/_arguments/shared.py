@@ -12,18 +12,18 @@ BALANCED = "balanced"
 
 
 def add_format_options(parser: argparse.ArgumentParser) -> None:
-    """How files are read."""
+    """Add the options on reading files."""
     parser.add_argument("--format", choices=FORMATS, help="by default what the file's ending says")
     parser.add_argument("--delimiter", type=_character, help="between the cells of a CSV file; found out by default")
 
 
 def add_names_option(parser: Any, option: str, meaning: str) -> None:
-    """An option that names columns; given again, it names more."""
+    """Add an option that names columns; given again, it names more."""
     parser.add_argument(option, type=names, action="extend", default=[], metavar="A,B", help=meaning)
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Output for machines."""
+    """Add the option for output that programs read."""
     parser.add_argument("--json", action="store_true", help="print JSON, for other programs")
 
 
@@ -69,7 +69,7 @@ def _character(text: str) -> str:
 
 
 def add_class_weight_option(parser: Any) -> None:
-    """Weights of rows by their class."""
+    """Add the option for weights of rows by their class."""
     parser.add_argument(
         "--class-weight",
         type=_class_weights,
@@ -99,7 +99,7 @@ def _class_weights(text: str) -> list[tuple[str, float | None]]:
 
 
 def add_threshold_option(parser: argparse.ArgumentParser) -> None:
-    """A rule of decision for models of two classes."""
+    """Add the option for the decision rule of models of two classes."""
     parser.add_argument(
         "--threshold",
         type=_threshold,
