@@ -20,7 +20,12 @@ from softpolytope.distributions._multinomial cimport split_count
 from softpolytope.distributions._sum_log cimport draw_real_sum_log
 from softpolytope.distributions._truncated_poisson cimport draw_truncated_poisson
 
+cdef enum:
+    # With rates up to 50, 1e100 copies together exceed it with probability below 1e-20.
+    LARGEST_VALUE = 300
+
 cdef double LARGEST_TRUNCATED = 1e15
+cdef double UNSEEN = 1e-20
 
 
 cdef double draw_positive_count(bitgen_t* bits, double rate) noexcept nogil:
@@ -30,9 +35,34 @@ cdef double draw_positive_count(bitgen_t* bits, double rate) noexcept nogil:
     return draw_real_poisson(bits, rate)
 
 
+cdef int fill_odds_above(double rate, double copies, double* odds) noexcept nogil:
+    """Fill odds[v] = P(v < N <= last) / P(N = v), N ~ Poisson(rate), for v < last, and return last.
+
+    Of all copies of a positive N together, the probability that any is above `last` is below UNSEEN.
+    """
+    cdef double expected = copies * (rate / expm1(rate)) if rate > 1.0 else copies  # an upper bound of those at `last`
+    cdef int value, last = 1
+    # Beyond twice the rate, those at a value are more than those at all values above it.
+    while last < LARGEST_VALUE and not (expected < UNSEEN and last >= 2.0 * rate):
+        last += 1
+        expected *= rate / last
+    odds[last] = 0.0
+    # All terms are positive, so that no digit of a tail is lost, however small the tail is.
+    for value in range(last - 1, 0, -1):
+        odds[value] = rate / (value + 1.0) * (1.0 + odds[value + 1])
+    return last
+
+
 cdef double draw_positive_counts(bitgen_t* bits, double rate, double copies) noexcept nogil:
-    """Sum of `copies` positive Poisson counts; the cost is bounded by the largest likely count."""
-    cdef double total = 0.0, left = copies, value = 0.0, hazard, pmf, tail
+    """Sum of `copies` positive Poisson counts, at a cost bounded by LARGEST_VALUE binomials.
+
+    More than 30 copies are dealt to the values 1, 2, ...: those at a value, given that they are not below it. The law is
+    that of copies none of which is above a value that any exceeds with probability below 1e-20, up to the rounding of
+    the binomials' probabilities and, past int64, the errors of `draw_real_binomial`.
+    """
+    cdef double total = 0.0, left = copies, given
+    cdef double[LARGEST_VALUE + 1] odds
+    cdef int value, last
     if rate > 50.0:  # no copy is zero anyway
         return draw_real_poisson(bits, copies * rate)
     if copies <= 30.0:
@@ -40,22 +70,20 @@ cdef double draw_positive_counts(bitgen_t* bits, double rate, double copies) noe
             total += draw_positive_count(bits, rate)
             left -= 1.0
         return total
-    # Deal the copies to the values 1, 2, ...: those at a value, given that they are not below it.
-    pmf = exp(-rate)
-    tail = -expm1(-rate)
-    while left > 0.0:
-        value += 1.0
-        pmf *= rate / value
-        hazard = pmf / tail if tail > pmf else 1.0
-        copies = draw_real_binomial(bits, left, hazard)
-        total += copies * value
-        left -= copies
-        tail -= pmf
-        if tail < 1e-15:
-            # The tail is a geometric-like rest, of at most a few copies unless there are very many.
-            total += left * (value + 1.0)
-            left = 0.0
-    return total
+    last = fill_odds_above(rate, copies, odds)
+    for value in range(1, last):
+        # The smaller part is drawn, because only its probability is free of rounding.
+        if odds[value] <= 1.0:
+            given = draw_real_binomial(bits, left, odds[value] / (1.0 + odds[value]))
+            total += (left - given) * value
+            left = given
+        else:
+            given = draw_real_binomial(bits, left, 1.0 / (1.0 + odds[value]))
+            total += given * value
+            left -= given
+        if left <= 0.0:
+            return total
+    return total + left * last
 
 
 cdef double draw_fraction(bitgen_t* bits, double rate, double fraction, double* copies) noexcept nogil:
