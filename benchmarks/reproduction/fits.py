@@ -79,9 +79,6 @@ def _settings(cell: Cell, protocol: SoftplusProtocol) -> Any:
 
 def _library(cell: Cell, X: Any, y: Any) -> Fit:
     model = _default(cell.trial).fit(X, y)
-    # The classifier itself swallows Ctrl-C, and predicts by what it has.
-    if not all(fit.is_complete for fit in model._fits):
-        raise KeyboardInterrupt
     rates = [np.unique(rates).tolist() for rates in model.precision_rates_]
     # Experts are those of the best restart; prediction averages all.
     return Fit(model, float(model.n_experts_), {"precision_rates": rates})

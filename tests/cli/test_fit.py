@@ -1,11 +1,6 @@
 """`softpolytope fit`, as a new user meets it: a table with text, dates and holes, and every way to get it wrong."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -308,36 +303,3 @@ def test_help_has_examples(capsys):
             main([command, "--help"])
         assert stop.value.code == 0
         assert f"softpolytope {command} " in capsys.readouterr().out.split("example")[1]
-
-
-def chains(table, *more):
-    """A command that runs chains and keeps them."""
-    return [
-        *("fit", str(table), "--target", "buys", "--drop", "id,when", "--test-size", "0", "--inference", "gibbs"),
-        *("--checkpoint", str(table.parent / "chains"), "-o", str(table.parent / "m"), "--classifier", "sum"),
-        *("--jobs", "1", *more),
-    ]
-
-
-@pytest.mark.slow
-def test_an_interrupted_fit_goes_on(table, capsys):
-    """Ctrl-C: exit code 130, no traceback, no model; the same command again goes on and gives the model of one run."""
-    command = [sys.executable, "-m", "softpolytope.cli", *chains(table, "--sweeps", "300")]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
-    first = table.parent / "chains" / "all"
-    deadline = time.monotonic() + 60.0
-    while not first.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(1.0)
-    run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=60)
-    assert "Traceback" not in told
-    if run.returncode == 130:  # else it was done before the signal came
-        assert not (table.parent / "m").exists()
-    assert main(chains(table, "--sweeps", "300", "--quiet")) == 0
-    resumed = (table.parent / "m").read_bytes()
-    os.rename(table.parent / "chains", table.parent / "earlier")  # noqa: PTH104
-    assert main(chains(table, "--sweeps", "300", "--quiet")) == 0
-    assert (table.parent / "m").read_bytes() == resumed
-    assert main(chains(table, "--sweeps", "300", "--quiet", "--seed", "5")) == 2
-    assert "was written by a run with other data, settings, start or seed" in capsys.readouterr().err

@@ -400,11 +400,14 @@ def test_progress_of_more_sweeps_and_classes(moons, capsys):
 
 
 def interrupted(function):
-    """The same, but Ctrl-C is pressed when it is called."""
+    """The same, but Ctrl-C is pressed when it is called for the first time."""
+    is_pressed = threading.Event()
 
     def pressed(*given, **named):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        time.sleep(0.5)
+        if not is_pressed.is_set():
+            is_pressed.set()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.5)
         return function(*given, **named)
 
     return pressed
@@ -460,25 +463,21 @@ def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
     assert np.array_equal(resumed.predict_proba(X), plain.predict_proba(X))
 
 
-def test_interrupted_fits(moons, monkeypatch):
-    """Ctrl-C leaves a model of two classes with a warning; with classes still to fit it is an error that says so."""
+def test_stopped_fits(moons, monkeypatch):
+    """A stop leaves a model of two classes with a warning; with classes still to fit it is an error that says so."""
 
-    def interrupting(model, n_classes):
-        def interrupt(progress):
-            if progress.n_done == 40 and progress.labelling == progress.chain == 0:
-                signal.raise_signal(signal.SIGINT)
-
-        monkeypatch.setattr(_base, "reporter_of", lambda *_: interrupt)
+    def stopped(model, n_classes):
+        monkeypatch.setattr(_base, "reporter_of", lambda *_: lambda progress: progress.n_done == 40)
         X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
         return model.fit(X, y)
 
     long = {**SHORT, "n_sweeps": 5000, "n_burn_in": 10}
     with pytest.warns(UserWarning, match="stopped early"):
-        model = interrupting(SumStackSoftplusClassifier(**long), 2)
+        model = stopped(SumStackSoftplusClassifier(**long), 2)
     assert model.log_likelihood_[0].shape[1] < 5000
     assert model.predict_proba_draws(moons[0]).shape[0] > 0
     with pytest.raises(RuntimeError, match="2 classes still to fit"):
-        interrupting(SumStackSoftplusClassifier(**long), 3)
+        stopped(SumStackSoftplusClassifier(**long), 3)
 
 
 def test_scikit_learn_callbacks(moons):

@@ -201,6 +201,7 @@ def test_interrupt_leaves_a_usable_result(n_threads):
     plan = settings(n_sweeps=5000, n_burn_in=5, n_draws=1000)
     result = run_chains(circle_rows(), plan, 1, 1, (0, 1), RunOptions(n_threads=n_threads, callback=interrupt))
     assert not result.is_complete
+    assert result.is_interrupted
     trace = result.traces[0][0]
     assert 20 <= trace.n_sweeps < 4000
     assert trace.best is not None

@@ -149,6 +149,7 @@ def test_progress_and_early_stop():
     for n_told in (1, 8):
         result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(callback=stop_after(n_told)))
         assert not result.is_complete
+        assert not result.is_interrupted
         assert [len(modes) for modes in result.modes] == [3, 3]
         assert np.isfinite([found.log_likelihood for found in result.modes[0]]).all()
 
@@ -164,6 +165,7 @@ def test_interrupt_ends_the_climbs():
 
     result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, interrupt))
     assert not result.is_complete
+    assert result.is_interrupted
     assert np.isfinite(result.modes[1][0].log_likelihood)
 
 

@@ -40,7 +40,7 @@ def test_an_error_stops_the_others_and_is_raised():
 
 
 def test_an_interrupt_asks_all_to_stop():
-    """And what they return is kept."""
+    """And what they return is kept; it is told from other reasons to stop."""
     reporting = Reporting(None)
 
     def patient():
@@ -54,6 +54,7 @@ def test_an_interrupt_asks_all_to_stop():
 
     with ThreadPoolExecutor(1) as pool:
         assert run_all([patient], pool, reporting) == ["stopped"]
+    assert reporting.is_interrupted()
 
 
 def test_a_callback_that_says_true_stops():
@@ -62,6 +63,7 @@ def test_a_callback_that_says_true_stops():
         reporting = Reporting(lambda _, answer=answer: answer)
         reporting.tell(PROGRESS)
         assert reporting.is_stopped() == is_stopped
+        assert not reporting.is_interrupted()
     Reporting(None).tell(PROGRESS)
 
 

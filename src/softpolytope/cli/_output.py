@@ -36,9 +36,10 @@ def check_output(path: Path, *inputs: str | Path | None, option: str = "-o") -> 
     probe = _beside(target)
     try:
         probe.touch(exist_ok=False)
-        probe.unlink()
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softpolytope.estimators._batches import BatchMixin
 from softpolytope.estimators._exports import ExportMixin
-from softpolytope.estimators._fitting import Fitted, fit_regression
+from softpolytope.estimators._fitting import FitInterrupted, Fitted, fit_regression
 from softpolytope.estimators._geometry import GeometryMixin
 from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
 from softpolytope.estimators._prediction import PredictionMixin
@@ -122,6 +122,14 @@ class SoftplusBase(
         -------
         self
             The fitted classifier.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C ends the fit after the sweeps or optimizer steps under way. The draws or modes reached by then stay
+            on the classifier if every class has some, and can be looked at; `warm_start=True` goes on from them. With a
+            `checkpoint` the same fit, in this process or another, resumes to the result of an uninterrupted one. (A
+            stop that a callback asks for is not an error but a warning.)
         """
         settings = checked_settings(self)
         earlier = self._resumable_fits()
@@ -157,18 +165,26 @@ class SoftplusBase(
                     raise
                 # The seed may have been drawn, and then nobody knows it.
                 raise HomeLostError(f"{error} Set random_state={task.seed[0]} for it, the seed of this fit.") from error
+            except FitInterrupted as stop:
+                if len(fits) == len(tasks) - 1:
+                    self._keep([*fits, stop.fitted], settings)
+                raise KeyboardInterrupt from None
             if not fits[-1].is_complete:
                 self._tell_of_stop(len(tasks) - len(fits))
         if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
             message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
             warnings.warn(message, stacklevel=4)
             return self
+        self._keep(fits, settings)
+        self._warn_of_disagreement(settings)
+        return self
+
+    def _keep(self, fits: list[Fitted], settings: Settings) -> None:
+        """Take over what was fitted, one regression per class."""
         self.inference_ = settings.inference
         self.bootstrap_ = settings.inference == "map" and settings.bootstrap
         self._fits = fits
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
-        self._warn_of_disagreement(settings)
-        return self
 
     def _reporter(self, tasks: Sequence[AnyTask], settings: Settings) -> Reporter | None:
         """Who is told of progress."""

@@ -60,6 +60,11 @@ class BatchMixin(IntakeMixin):
         self
             The classifier after the batch.
 
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C ends the batch, which then changes nothing.
+
         Examples
         --------
         >>> from sklearn.datasets import make_moons

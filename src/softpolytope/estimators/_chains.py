@@ -50,13 +50,16 @@ def sample(
     how: How,
     digest: str,
     before: Chains | None,
-) -> tuple[RegressionPosterior, Chains, bool]:
-    """Run all chains of both labelings; returns posterior, chains, and whether they came to their end."""
+) -> tuple[RegressionPosterior, Chains, RunResult]:
+    """Run all chains of both labelings; returns posterior, chains, and what they did."""
     if before is not None:
         settings = with_more_sweeps(settings, before.n_done)
     result = _run(data, task, settings, how, before.states if before is not None else None)
     n_done = min(trace.n_sweeps for traces in result.traces for trace in traces)
-    return _posterior(result, units), Chains(result.states, digest, n_done), result.is_complete
+    has_draws = all(any(trace.best is not None for trace in traces) for traces in result.traces)
+    if result.is_interrupted and not has_draws:
+        raise KeyboardInterrupt
+    return _posterior(result, units), Chains(result.states, digest, n_done), result
 
 
 def _run(
@@ -98,8 +101,8 @@ def _starts_at_modes(
         (0, 1) if settings.symmetric else (0,),
         SearchOptions(how.n_threads, None, settings.checkpoint, f"{task.folder}/starts"),
     )
-    if not result.is_complete:
-        # There is no callback that could have asked for it. Chains from half-way up would not be those of this seed.
+    if result.is_interrupted:
+        # Chains from half-way up would not be those of this seed.
         raise KeyboardInterrupt
     rng = np.random.default_rng(SeedSequence(task.seed))
     return [

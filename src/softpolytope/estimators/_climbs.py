@@ -24,8 +24,8 @@ def maximise(
     settings: Settings,
     how: How,
     start: ModesResult | None,
-) -> tuple[RegressionPosterior, ModesResult, bool]:
-    """Climb from random starts, or on from modes; returns posterior, modes, and whether it came to its end."""
+) -> tuple[RegressionPosterior, ModesResult]:
+    """Climb from random starts, or on from modes; returns posterior and modes."""
     result = find_modes(
         data,
         ModeSettings(
@@ -41,7 +41,7 @@ def maximise(
         SearchOptions(how.n_threads, how.callback, settings.checkpoint, task.folder),
         start,
     )
-    return posterior_of(result, units, settings), result, result.is_complete
+    return posterior_of(result, units, settings), result
 
 
 def in_other_units(result: ModesResult, before: Units | None, now: Units) -> ModesResult:

@@ -12,6 +12,7 @@ from softpolytope.estimators._parameters import Settings, carried_parameters, ch
 from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
 from softpolytope.estimators._tasks import AnyTask, How, Task
 from softpolytope.estimators._units import Units
+from softpolytope.gibbs.run import RunResult
 from softpolytope.model.posterior import RegressionPosterior
 from softpolytope.optimise.results import ModesResult
 from softpolytope.parallel.blas import one_blas_thread
@@ -33,28 +34,42 @@ class Fitted:
     precision_rates: FloatArray | None  # (restarts,)  of a fit by climbs
 
 
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a fit; it has something to predict with all the same."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__()
+        self.fitted = fitted
+
+
 def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
-    """Fit one regression, or go on with an earlier fit."""
+    """Fit one regression, or go on with an earlier fit; Ctrl-C raises FitInterrupted, or without a draw its base."""
     # One thread for sums by BLAS too: their bits depend on the number.
     with one_blas_thread():
         given = task.prepared(settings)
         data, units, digest = given.data, given.units, given.digest
         chains = modes = stream = rates = None
+        result: RunResult | ModesResult
         if settings.inference == "gibbs":
             before = earlier.chains if earlier is not None else None
             if earlier is not None and before is not None and before.are_done(digest, settings):
                 return earlier
-            posterior, chains, is_complete = sample(data, units, task, settings, how, digest, before)
+            posterior, chains, result = sample(data, units, task, settings, how, digest, before)
         else:
             start = earlier.modes if earlier is not None else None
             if earlier is not None and start is not None:
                 check_same_model(earlier.model, settings, "warm_start goes on with the modes of the last fit")
                 start = in_other_units(start, earlier.units, units)
-            posterior, modes, is_complete = maximise(data, units, task, settings, how, start)
+            posterior, modes = maximise(data, units, task, settings, how, start)
+            result = modes
             stream, rates = stream_of(modes, units, given.features), modes.precision_rates
         chances = posterior.probability_draws(given.probes)
     carried = carried_parameters(settings)
-    return Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features, rates)
+    is_complete = result.is_complete
+    fitted = Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features, rates)
+    if result.is_interrupted:
+        raise FitInterrupted(fitted)
+    return fitted
 
 
 def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:

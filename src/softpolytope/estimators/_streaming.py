@@ -23,7 +23,7 @@ from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
 from softpolytope.optimise.run import SearchOptions, find_modes
 from softpolytope.optimise.stream import Follower, follow
 from softpolytope.parallel.homes import SerialHome
-from softpolytope.parallel.tasks import Callback, Progress, Reporting, run_all
+from softpolytope.parallel.tasks import Reporting, run_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,6 @@ class Stream:
                 follower.mode = Mode(change(mode.coefficients), mode.log_weights)
 
 
-class _Told:
-    """Remembers whether a callback asked to stop; else it was Ctrl-C, which is for whoever feeds the batches too."""
-
-    def __init__(self, callback: Callback | None) -> None:
-        self._callback, self.to_stop = callback, False
-
-    def __call__(self, progress: Progress) -> bool:
-        self.to_stop |= bool(self._callback is not None and self._callback(progress))
-        return self.to_stop
-
-
 def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take the first batch: it decides the precision rate, and where the modes begin."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
@@ -68,11 +57,9 @@ def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionP
         keeps_idle=True,  # later rows may need experts that the first do not
     )
     labelings = (0, 1) if settings.symmetric else (0,)
-    told = _Told(how.callback)
-    result = find_modes(
-        units.applied(data), size, SeedSequence(task.seed), labelings, SearchOptions(how.n_threads, told)
-    )
-    if not result.is_complete and not told.to_stop:
+    options = SearchOptions(how.n_threads, how.callback)
+    result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, options)
+    if result.is_interrupted:
         raise KeyboardInterrupt
     return stream_of(result, units, features), posterior_of(result, units, settings)
 
@@ -101,15 +88,15 @@ def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple
     rows = units.applied(data)
     sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
     n_before = stream.features.weight
+    reporting = Reporting(None)
     tasks = [
-        partial(follow, follower, side, landscape, float(rate), n_before)
+        partial(follow, follower, side, landscape, float(rate), n_before, reporting.is_stopped)
         for side, followers in zip(sides, after.followers, strict=True)
         for follower, rate in zip(followers, after.precision_rates, strict=True)
     ]
-    reporting = Reporting(None)
     with ThreadPoolExecutor(how.n_threads) as pool:
         run_all(tasks, pool, reporting)
-    if reporting.is_stopped():
+    if reporting.is_interrupted():
         raise KeyboardInterrupt
     found = _learned(stream, after, sides, batch)
     posterior = posterior_of(ModesResult(found, after.precision_rates, {}, is_complete=True), units, settings)

@@ -52,6 +52,7 @@ class RunResult:
     traces: list[list[Trace]]
     is_complete: bool  # False if the run was stopped before its last sweep
     states: list[ChainArrays] | None = None  # of all chains, labelling after labelling, to go on with
+    is_interrupted: bool = False  # whether Ctrl-C was pressed; who asked for the run raises KeyboardInterrupt
 
     def label_free(self, labelling: int, n_burn_in: int) -> dict[str, FloatArray]:
         """What of a labelling can be compared between chains: series (chains, sweeps after burn-in) by name.
@@ -79,9 +80,9 @@ def run_chains(
     """Run `n_chains` chains of each labelling; labelling 0 is that of the data, 1 the opposite.
 
     Ctrl-C, or a callback that returns True, ends the run after the sweeps under way; what was sampled until then is
-    returned. `start` is where all chains begin, or where each of them does, labelling after labelling, by default each
-    at a random place of its own; or chains of an earlier run of the same data and seed, which then go on to the end of
-    the schedule.
+    returned, and the result tells which of the two it was. `start` is where all chains begin, or where each of them
+    does, labelling after labelling, by default each at a random place of its own; or chains of an earlier run of the
+    same data and seed, which then go on to the end of the schedule.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def run_chains(
                 chain.leave()
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
-    return RunResult(grouped, all(chain.is_done for chain in chains), kept)
+    return RunResult(grouped, all(chain.is_done for chain in chains), kept, runner.is_interrupted)
 
 
 class _Runner:
@@ -159,6 +160,11 @@ class _Runner:
         for chain, file in zip(self._chains, self._files, strict=True):
             if file is not None:
                 chain.read(file, fingerprint)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._reporting.is_interrupted()
 
     def run(self, pool: ThreadPoolExecutor | None) -> None:
         """Run every chain on a thread of the pool, or all of them in turns on one thread."""

@@ -39,6 +39,7 @@ class ModesResult:
     precision_rates: FloatArray  # (restarts,)
     held_out_loss: dict[float, float]  # mean -log P of held-out rows by precision rate; empty if it was given
     is_complete: bool  # False if it was stopped early
+    is_interrupted: bool = False  # whether Ctrl-C was pressed; who asked for the search raises KeyboardInterrupt
 
     def is_of_best_rate(self) -> BoolArray:
         """Whether each restart has the rate that was best for all held-out rows; if none has, all may stand for it."""

@@ -47,8 +47,8 @@ def find_modes(
 
     `start` is the result of an earlier search: its modes climb on, under the precision rate it had.
 
-    Ctrl-C, or a callback that returns True, ends all climbs where they are; what was reached is returned. With a
-    checkpoint, climbs that were done before are not made again.
+    Ctrl-C, or a callback that returns True, ends all climbs where they are; what was reached is returned, and the
+    result tells which of the two it was. With a checkpoint, climbs that were done before are not made again.
 
     Examples
     --------

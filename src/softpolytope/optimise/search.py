@@ -254,7 +254,8 @@ class Search:
                 self._tell(index, item.log_likelihood, len(item.mode.log_weights))
         n = self._settings.n_restarts
         grouped = [found[index * n : (index + 1) * n] for index in range(len(self._labelings))]
-        return ModesResult(grouped, self._precision_rates, self._losses, not self._reporting.is_stopped())
+        is_stopped, is_interrupted = self._reporting.is_stopped(), self._reporting.is_interrupted()
+        return ModesResult(grouped, self._precision_rates, self._losses, not is_stopped, is_interrupted)
 
 
 def _found(mode: Mode, home: Home) -> FoundMode:

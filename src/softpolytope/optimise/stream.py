@@ -4,6 +4,7 @@ A step follows the gradient of the log posterior of all rows so far, estimated f
 to the number of rows seen. Steps shrink as one over the square root of their number; nothing is to be tuned.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,9 +56,16 @@ class Follower:
 
 
 def follow(
-    follower: Follower, data: TrainingData, landscape: Landscape, precision_rate: float, n_before: float
+    follower: Follower,
+    data: TrainingData,
+    landscape: Landscape,
+    precision_rate: float,
+    n_before: float,
+    is_stopped: Callable[[], bool] = bool,
 ) -> None:
     """Take the rows of `data` in batches, one step each; `n_before` rows (their weights) were seen before.
+
+    It ends early once it is stopped, and the follower is then of no use.
 
     Examples
     --------
@@ -76,6 +84,8 @@ def follow(
     """
     n_seen = n_before
     for rows in replace(data, block_rows=BATCH_ROWS).blocks():
+        if is_stopped():
+            return
         weight = float(rows.row_weights.sum())
         n_seen += weight
         target = landscape.target(follower.mode, _Standing(rows, n_seen / weight), precision_rate)

@@ -32,6 +32,7 @@ class Reporting:
         self._callback = callback
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._is_interrupted = False
 
     def tell(self, progress: Progress) -> None:
         """Call the callback, if there is one."""
@@ -44,16 +45,26 @@ class Reporting:
         """Ask everyone to stop."""
         self._stop.set()
 
+    def interrupt(self) -> None:
+        """Ask everyone to stop because of Ctrl-C."""
+        self._is_interrupted = True
+        self._stop.set()
+
     def is_stopped(self) -> bool:
         """Whether anyone asked to stop."""
         return self._stop.is_set()
+
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C asked to stop, which whoever asked for the work must hear of."""
+        return self._is_interrupted
 
 
 def run_all(tasks: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor, reporting: Reporting) -> list[Result]:
     """Run tasks on the threads of a pool; results in the order of the tasks.
 
-    Ctrl-C asks the tasks to stop, and waits until they have: never on this thread, where it would tear one in two. The
-    first task that fails stops the others, and its error is raised.
+    Ctrl-C asks the tasks to stop, and waits until they have: never on this thread, where it would tear one in two. It
+    is not raised but remembered (`Reporting.is_interrupted`), so that the caller can keep what was reached before it
+    raises KeyboardInterrupt. The first task that fails stops the others, and its error is raised.
     """
     promises: list[Future[Result]] = [Future() for _ in tasks]
     begun: set[int] = set()
@@ -80,7 +91,7 @@ def run_all(tasks: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor, rep
         while wait(promises, timeout=0.1).not_done:
             pass
     except KeyboardInterrupt:
-        reporting.stop()
+        reporting.interrupt()
         # It may have come before the last task was handed over; none is begun twice.
         submit_all()
         wait(promises)

@@ -125,14 +125,5 @@ def fit_and_keep(fit: Fit, protocol: Protocol, folder: Path) -> None:
 
 
 def _kept(model: Any, rows: tuple[Any, Any], path: Path) -> None:
-    try:
-        model.fit(*rows)
-    except RuntimeError as error:
-        # Ctrl-C before the first draw.
-        if "stopped" in str(error):
-            raise KeyboardInterrupt from error
-        raise
-    # Ctrl-C later: a classifier keeps what it has sampled until then, a figure must not.
-    if model.log_likelihood_[0].shape[1] < model.n_sweeps:
-        raise KeyboardInterrupt
+    model.fit(*rows)
     model.save(path)
