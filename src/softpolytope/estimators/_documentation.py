@@ -46,8 +46,9 @@ inference : {"auto", "gibbs", "map"}
         Whether `fit` goes on from the last fit: "map" climbs on from its modes, with these rows; "gibbs" goes on with
         its chains, to a larger `n_sweeps`.
     checkpoint : str or Path, optional
-        A folder where chains are written as they go, and climbs to modes as they are done; an interrupted fit of the
-        same data resumes from there. Needs an integer `random_state`.
+        A folder where chains are written as they go (once a minute), and climbs that are done (once a second); an
+        interrupted or killed fit of the same data resumes from there, to the same bits. Needs an integer
+        `random_state`.
     verbose : int
         Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream: over and
         over on a terminal, now and then (and ever less often) to a file.

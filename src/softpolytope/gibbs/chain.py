@@ -1,5 +1,6 @@
 """One chain: iterate, prune, record; and all it takes to stop it anywhere and go on elsewhere."""
 
+import time
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -107,16 +108,16 @@ class Chain:
 
     def write(self, file: Checkpoint, fingerprint: str) -> None:
         """Put everything into a checkpoint; counts of blocks that live elsewhere are written from there."""
-        n_sweeps = self.trace.n_sweeps
+        n_sweeps, start = self.trace.n_sweeps, time.monotonic()
         if isinstance(self._home, PartitionHome):
             arrays = self._parameters()
             if self.has_counts:
                 self._home.save(file.counts_folder(n_sweeps))
                 arrays["counts_after"] = np.array(float(n_sweeps))
-            file.write(arrays, fingerprint, n_sweeps)
+            file.write(arrays, fingerprint, n_sweeps, start)
             file.forget_counts(but_of=n_sweeps)
         else:
-            file.write(self.to_arrays(), fingerprint, n_sweeps)
+            file.write(self.to_arrays(), fingerprint, n_sweeps, start)
 
     def read(self, file: Checkpoint, fingerprint: str) -> None:
         """Go on from a checkpoint, if there is one."""
@@ -124,6 +125,7 @@ class Chain:
         if arrays is None:
             return
         self.restore(arrays)
+        file.last_sweep = self.trace.n_sweeps
         if "counts_after" in arrays and isinstance(self._home, PartitionHome):
             self._home.load(file.counts_folder(int(arrays["counts_after"])))
 

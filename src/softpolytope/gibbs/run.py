@@ -150,8 +150,8 @@ class _Runner:
         self._n_sweeps = n_sweeps
         self._reporting = Reporting(options.callback)
         self._plan, self._folder = options.checkpoint, options.folder
-        plan = self._plan.within(self._folder) if self._plan is not None else None
-        self._files = [plan.for_chain(*job) if plan is not None else None for job in jobs]
+        files = self._plan.opened(self._folder) if self._plan is not None else None
+        self._files = [files.for_chain(*job) if files is not None else None for job in jobs]
         self._fingerprint = ""
 
     def resume(self, fingerprint: str) -> None:
@@ -187,8 +187,8 @@ class _Runner:
             return "The same fit goes on from its last checkpoints."
         if self._plan is None:
             folder = tempfile.mkdtemp(prefix="softpolytope-")
-            plan = CheckpointPlan(Path(folder)).within(self._folder)
-            self._files = [plan.for_chain(*job) for job in self._jobs]
+            files = CheckpointPlan(Path(folder)).opened(self._folder)
+            self._files = [files.for_chain(*job) for job in self._jobs]
         self._write_all()
         where = self._plan.folder if self._plan is not None else folder
         return f"The chains are saved in {where}: the same fit, with this folder as checkpoint, goes on from there."
@@ -218,7 +218,7 @@ class _Runner:
 
     def _write_all(self) -> None:
         for chain, file in zip(self._chains, self._files, strict=True):
-            if file is not None:
+            if file is not None and chain.trace.n_sweeps > file.last_sweep:
                 chain.write(file, self._fingerprint)
 
 

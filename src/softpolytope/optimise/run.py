@@ -72,6 +72,7 @@ def find_modes(
         folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"
         fingerprint = partial(_fingerprint, data, settings, streams, labelings)
         log = ClimbLog(options.checkpoint, folder, fingerprint)
+        stack.callback(log.close)
         try:
             search = Search(data, settings, streams, labelings, workers, Climbing(reporting, log))
             stack.callback(search.leave)

@@ -1,6 +1,5 @@
 """Keeps the rows of some partitions, and the blocks that homes have made of them, within an allowance of memory."""
 
-import tempfile
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Any, Literal, Protocol
 from softpolytope.parallel.memory import Allowance
 from softpolytope.parallel.remnants import Remnants, read_remnants, write_remnants
 from softpolytope.parallel.sums import GROUP_BLOCKS, tree_total
+from softpolytope.parallel.whole_files import ScratchFolder
 
 Raw = tuple[Any, Any, Any]  # rows, labels, and weights or None, of a partition as they come from their source
 Kind = Literal["total", "each", "map"]
@@ -117,7 +117,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._stay_locks: defaultdict[tuple[str, int], threading.Lock] = defaultdict(threading.Lock)
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: ScratchFolder | None = None
 
     def has(self, home: str, partition: int, token: int, number: int) -> bool:
         """Whether blocks of this building are there, after so many calls."""
@@ -198,7 +198,7 @@ class Keeper:
         self._stays.clear()
         self._rows.clear()
         if self._scratch is not None:
-            self._scratch.cleanup()
+            self._scratch.remove()
 
     def _leave(self, home: str, partition: int) -> None:
         stay = self._stays.pop((home, partition), None)
@@ -304,8 +304,8 @@ class Keeper:
             return
         with self._lock:
             if self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="softpolytope-")
-        stay.remnants = Path(self._scratch.name) / f"{home}-{partition}.npz"
+                self._scratch = ScratchFolder()
+        stay.remnants = self._scratch.path / f"{home}-{partition}.npz"
         write_remnants(stay.remnants, remnants)
 
 

@@ -1,0 +1,234 @@
+"""Checkpoints: what they cost, and what killed writers leave behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from partitioned import sha
+from sklearn.datasets import make_moons
+
+from softpolytope import SumStackSoftplusClassifier
+from softpolytope.optimise import climb_log
+from softpolytope.parallel import checkpoint as checkpoint_module
+from softpolytope.parallel import whole_files
+from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.parallel.whole_files import ScratchFolder, replacing
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+
+FITS = {
+    "map": {"inference": "map", "n_restarts": 5},
+    "collapsed": {"inference": "gibbs", "n_chains": 4, "n_sweeps": 60},
+    "paper": {"inference": "gibbs", "scan": "paper", "start": "random", "n_chains": 4, "n_sweeps": 60},
+}
+ROWS = make_moons(200, noise=0.2, random_state=0)
+
+
+def fitted(kind, folder):
+    """A small fit."""
+    settings = {"max_experts": 4, "random_state": 0, "checkpoint": folder} | FITS[kind]
+    return SumStackSoftplusClassifier(**settings).fit(*ROWS)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", FITS)
+def test_short_fits_wait_for_the_disk_once_a_second(kind, tmp_path, monkeypatch):
+    """One wait for a run, and one for every second of it; a search for modes has one file, whatever it climbs."""
+    n_synced, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: n_synced.append(file) or sync(file))
+    start = time.monotonic()
+    fitted(kind, tmp_path)
+    n_runs = 2 if kind == "collapsed" else 1  # its chains start at modes
+    assert 1 <= len(n_synced) <= n_runs + time.monotonic() - start
+    files = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert files.count("climbs.npz") == (kind != "paper")
+    assert len(files) == (kind != "paper") + (0 if kind == "map" else 8)
+    # Nothing is written where nothing is new.
+    n_synced.clear()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npz")}
+    fitted(kind, tmp_path)
+    assert not n_synced
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npz")} == before
+
+
+def test_long_runs_sync_all_their_files(tmp_path, monkeypatch):
+    """Eight chains that are due at once after a minute have all been given their seconds."""
+    clock = [0.0]
+    monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
+    n_synced = []
+    monkeypatch.setattr(os, "fsync", n_synced.append)
+    files = CheckpointPlan(tmp_path).opened(".")
+    chains = [files.for_chain(0, number) for number in range(8)]
+    for minute in (1, 2):
+        clock[0] = 60.0 * minute
+        assert all(chain.is_due(5) for chain in chains)
+        for chain in chains:
+            chain.write({}, "", 5)
+        assert len(n_synced) == 8 * minute
+        assert not any(chain.is_due(5) for chain in chains)
+
+
+def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
+    """A file of ten seconds is due after two hundred, so that writing takes a twentieth of the time."""
+    clock = [0.0]
+    monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
+    chain = CheckpointPlan(tmp_path).opened(".").for_chain(0, 0)
+    clock[0] = 70.0
+    chain.write({}, "", 5, begun_at=60.0)
+    for elapsed, is_due in ((190.0, False), (201.0, True)):
+        clock[0] = 70.0 + elapsed
+        assert chain.is_due(5) == is_due
+
+
+def test_an_empty_file_is_none(tmp_path):
+    """A power cut leaves one where a file did not wait for the disk; the run starts again."""
+    (tmp_path / "labelling0-chain0.npz").touch()
+    assert CheckpointPlan(tmp_path).opened(".").for_chain(0, 0).read("") is None
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from softpolytope.parallel.whole_files import ScratchFolder, replacing
+scratch = ScratchFolder()
+with replacing(Path(sys.argv[1]), is_synced=False) as file:
+    file.write(b"half")
+    file.flush()
+    print(scratch.path, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed_while_writing(path):
+    """Kill a process in the middle of a file; returns its scratch folder."""
+    run = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=False)  # noqa: S603
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    return Path(run.stdout.strip())
+
+
+@posix
+def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path, monkeypatch):
+    """A file whose writer was killed goes when a run begins in its folder; one being written, and others, stay."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("climbs.npz", "labelling0-chain3.npz"):
+        killed_while_writing(folder / name)
+    others = {".climbs.npz.backup", ".model.0123456789abcdef", ".notes.npz.0123456789abcdef"}
+    for name in others:
+        (folder / name).write_bytes(b"someone's")
+    assert len(list(folder.iterdir())) == 5
+    with replacing(folder / "climbs.npz", is_synced=False) as file:
+        file.write(b"whole")
+        assert len(list(folder.iterdir())) == 6
+        CheckpointPlan(folder).opened(".")
+        assert len(list(folder.iterdir())) == 4
+    assert (folder / "climbs.npz").read_bytes() == b"whole"
+    assert {path.name for path in folder.iterdir()} == {"climbs.npz", *others}
+
+
+@posix
+def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
+    """When another is made; those in use, and folders that only have such a name, stay."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(whole_files.tempfile, "tempdir", None)
+    (tmp_path / "softpolytope-scratch-notes").mkdir()
+    (tmp_path / "softpolytope-rescued").mkdir()
+    in_use = ScratchFolder()
+    dead = killed_while_writing(tmp_path / "climbs.npz")
+    assert dead.exists()
+    assert in_use.path.exists()
+    another = ScratchFolder()
+    assert not dead.exists()
+    assert in_use.path.exists()
+    for folder in (in_use, another):
+        folder.remove()
+    left = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    assert left == {"softpolytope-scratch-notes", "softpolytope-rescued"}
+    monkeypatch.setattr(whole_files.tempfile, "tempdir", None)
+
+
+def test_a_writer_whose_new_file_was_taken_for_a_leftover_begins_another(tmp_path, monkeypatch):
+    """Between its creation and its lock it cannot be told from one."""
+    lock, removed = whole_files._lock, []
+
+    def late(file):
+        if not removed:
+            removed.append(Path(file.name))
+            removed[0].unlink()
+        return lock(file)
+
+    monkeypatch.setattr(whole_files, "_lock", late)
+    with replacing(tmp_path / "file", is_synced=False) as file:
+        file.write(b"whole")
+    assert removed
+    assert (tmp_path / "file").read_bytes() == b"whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+# Imports once what takes seconds to import; the fits that are killed are its children.
+KILLED_FITS = """
+import os, random, signal, sys, time
+from pathlib import Path
+sys.path[:0] = sys.argv[1:3]
+from test_checkpoint import climb_log, fitted, sha
+folder, kind, chance, n_kills = Path(sys.argv[3]), sys.argv[4], random.Random(int(sys.argv[5])), 0
+climb_log.SECONDS_BETWEEN_WRITES = 0.0
+
+while n_kills < 12:
+    child = os.fork()
+    if child == 0:
+        fitted(kind, folder)
+        os._exit(0)
+    time.sleep(chance.uniform(0.0, 0.15))
+    os.kill(child, signal.SIGKILL)
+    if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+        break  # it was faster
+    n_kills += 1
+print(n_kills, sha(fitted(kind, folder)), len([path for path in folder.rglob(".*")]))
+"""
+
+
+@pytest.mark.slow
+@posix
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", FITS)
+def test_killed_fits_resume_to_the_same_bits_and_leave_nothing(kind, tmp_path, rng):
+    """Kills at random moments, with a write after every climb; the last fit has the hash of an unbroken one."""
+    here = Path(__file__).parent
+    command = [sys.executable, "-W", "ignore", "-c", KILLED_FITS, str(here), str(here.parent), str(tmp_path)]
+    run = subprocess.run(  # noqa: S603
+        [*command, kind, str(rng.integers(2**31))], capture_output=True, text=True, check=True
+    )
+    n_kills, found, n_left = run.stdout.split()
+    assert int(n_kills) > 0
+    assert found == sha(fitted(kind, None))
+    assert n_left == "0"
+
+
+def test_climbs_are_kept_to_the_bit(tmp_path):
+    """Of modes of different sizes, and of none."""
+    rng = np.random.default_rng(0)
+    plan = CheckpointPlan(tmp_path)
+    log = climb_log.ClimbLog(plan, "one", lambda: "the same")
+    assert log.find("climb0") is None
+    climbs = {
+        f"climb{number}": climb_log.Climbed(
+            climb_log.Mode(rng.standard_normal((number + 1, 2, 3)), rng.standard_normal(number + 1)), -1.5 * number, 1
+        )
+        for number in range(4)
+    }
+    for name, climbed in climbs.items():
+        log.add(name, climbed)
+    log.close()
+    again = climb_log.ClimbLog(plan, "one", lambda: "the same")
+    for name, climbed in climbs.items():
+        found = again.find(name)
+        assert np.array_equal(found.mode.coefficients, climbed.mode.coefficients)
+        assert np.array_equal(found.mode.log_weights, climbed.mode.log_weights)
+        assert (found.log_likelihood, found.n_experts) == (climbed.log_likelihood, climbed.n_experts)
