@@ -3,10 +3,12 @@
 The paper's criteria of a stack are a rough guide: they take all other layers to be at zero. As log softplus(z) <= z,
 log q is at most the sum of the predictors from any layer upwards plus what the layers below it give, so the region is
 bounded by hyperplanes whose normals are the sums of the upper layers' normals. How far out each must stand is a
-convex problem. A local solver finds where the answer is; cutting planes (Kelley 1960) make it certain: each tangent of
-log q is a half-space that holds the region, so the linear programme over the tangents found so far bounds the answer
-from outside at every step, and an infeasible one proves the region empty. (Cutting planes alone took ten times as
-many programmes.)
+convex problem. A local solver finds where the answer is; cutting planes make it certain: each tangent of log q is a
+half-space that holds the region, so the linear program over the tangents found so far bounds the answer from outside
+at every step, and an infeasible one proves the region empty. Tangents are taken where the segment from a point inside
+to the program's vertex leaves the region (Veinott 1967), not at the vertex (Kelley 1960), which took ten times as many
+programs. The sides of the box are bounds of the variables, not constraints, so that the number of programs and of their
+constraints does not grow with the features.
 """
 
 import math
@@ -17,7 +19,6 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry.polytope import Polytope
 
 # Tangents per direction after which a bound is taken as it is: right, if not as tight as can be.
 MOST_CUTS = 60
@@ -25,8 +26,12 @@ MOST_CUTS = 60
 TIGHT = 1e-6
 # Features up to which the local solver, cubic in them, is worth its time.
 MOST_FEATURES_FOR_SOLVER = 30
-# How far outside a linear programme may leave its constraints; bounds are moved out by it.
+# How far outside a linear program may leave its constraints; bounds are moved out by it.
 SLACK = 1e-7
+# Halvings that find where a segment leaves a region.
+N_HALVINGS = 40
+# Slopes below this are taken for it where they are divided by.
+SMALLEST_SIZE = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,26 @@ def bounding_faces(layers: FloatArray, log_needed: float, box: Box) -> Faces:
 
 
 def _is_needed_in(faces: Faces, box: Box) -> BoolArray:
-    """Whether each face follows neither from the others nor from the box; in shares of it, so that any size will do."""
+    """Whether each face cuts off something that the others and the box leave, (faces,); of equal faces the last does.
+
+    Coordinates are shares of the box, whose sides are bounds of the variables: one linear program per face, with as
+    many constraints as there are other faces, whatever the number of features.
+    """
     width = box.upper - box.lower
-    found = Polytope(-faces.normals * width, faces.normals @ box.lower - faces.offsets)
-    return found.within(np.zeros(len(width)), np.ones(len(width))).needed_faces()[: len(faces.offsets)]
+    normals, offsets = faces.normals * width, faces.offsets - faces.normals @ box.lower
+    size = np.maximum(np.abs(normals).max(axis=1, initial=0.0), SMALLEST_SIZE)
+    normals, offsets = normals / size[:, None], offsets / size
+    is_needed = np.ones(len(offsets), dtype=bool)
+    for face in range(len(offsets)):
+        is_needed[face] = False
+        found = _least(normals[face], normals[is_needed], offsets[is_needed])
+        is_needed[face] = found.status != 0 or found.fun < offsets[face] - SLACK
+    return is_needed
+
+
+def _least(direction: FloatArray, normals: FloatArray, offsets: FloatArray) -> Any:
+    """Solve for the least direction . u over the unit box with normals . u >= offsets."""
+    return linprog(direction, A_ub=-normals, b_ub=-offsets, bounds=(0.0, 1.0), method="highs")
 
 
 def _inverse(log_needed: float) -> float:
@@ -125,20 +146,19 @@ class _Region:
         best = float(direction @ reached) / size if self._cut(reached) <= TIGHT else np.inf
         value = -np.inf
         for _ in range(MOST_CUTS):
-            found: Any = linprog(
-                direction / size,
-                A_ub=-np.array(self._cuts),
-                b_ub=SLACK - np.array(self._bounds),
-                bounds=(0.0, 1.0),
-                method="highs",
-            )
+            found = _least(direction / size, np.array(self._cuts), np.array(self._bounds) - SLACK)
             if found.status == 2:
                 return None
             if found.status != 0:
                 break
             value = max(value, float(found.fun))
-            if value >= best - TIGHT or self._cut(found.x) <= TIGHT:
+            if value >= best - TIGHT or self._gap(found.x) <= TIGHT:
                 break
+            # A tangent where the segment leaves the region touches it; one at the vertex may not. Its point bounds the
+            # answer from the other side, too.
+            left = self._exit_towards(found.x)
+            if self._cut(left) <= 0.0:
+                best = min(best, float(direction @ left) / size)
         if value == -np.inf:
             return _smallest_in(normal, self._box)
         return float(value * size + normal @ self._box.lower) - SLACK * size
@@ -175,11 +195,29 @@ class _Region:
         log_activation, slopes = _log_activation_and_slopes(self._start + self._slopes @ shares)
         return self._log_needed - log_activation, -(slopes @ self._slopes)
 
+    def _gap(self, shares: FloatArray) -> float:
+        """Return how far outside the region a point is, in nats of log q."""
+        return self._log_needed - _log_activation_and_slopes(self._start + self._slopes @ shares)[0]
+
+    def _exit_towards(self, outside: FloatArray) -> FloatArray:
+        """Return the last point inside on the segment from the deepest point to one outside; the latter if none is."""
+        inner, outer = (self._start + self._slopes @ shares for shares in (self._deepest, outside))
+        if _log_activation_and_slopes(inner)[0] <= self._log_needed:
+            return outside
+        low, high = 0.0, 1.0
+        for _ in range(N_HALVINGS):
+            middle = 0.5 * (low + high)
+            if _log_activation_and_slopes(inner + middle * (outer - inner))[0] >= self._log_needed:
+                low = middle
+            else:
+                high = middle
+        return self._deepest + low * (outside - self._deepest)
+
     def _cut(self, shares: FloatArray) -> float:
         """Add the tangent at a point; return how far the point is outside the region, in nats of log q."""
         gap, slope = self._gap_and_slope(shares)
         # Each cut is measured in its own largest slope, so that the solver's tolerances mean the same for all.
-        size = max(float(np.abs(slope).max()), 1e-300)
+        size = max(float(np.abs(slope).max()), SMALLEST_SIZE)
         self._cuts.append(-slope / size)
         self._bounds.append((gap - float(slope @ shares)) / size)
         return gap

@@ -1,0 +1,74 @@
+"""Faces around the regions of experts: what they cost, and that they are right, for few features and for many."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from softpolytope.geometry import faces as module
+from softpolytope.geometry import polytope
+from softpolytope.geometry.faces import Box, Faces, bounding_faces
+from softpolytope.geometry.regions import log_contributions_at
+
+N_LAYERS, N_EXPERTS = 3, 4
+
+
+def random_layers(rng, n_features):
+    """Hyperplanes whose predictors have a spread near one, whatever the number of features."""
+    slopes = rng.standard_normal((N_LAYERS, n_features)) / np.sqrt(n_features)
+    return np.column_stack([rng.standard_normal(N_LAYERS), slopes])
+
+
+def unit_box(n_features):
+    """A box of three standard deviations either way."""
+    return Box(np.full(n_features, -3.0), np.full(n_features, 3.0))
+
+
+@pytest.mark.parametrize("n_features", [40, 400])
+def test_linear_programs_do_not_grow_with_the_features(rng, n_features):
+    """At most thirty programs per layer for any width, none with more constraints than there were programs and layers.
+
+    Before, each side of the box had a program of its own, with both sides of every feature as constraints.
+    """
+    solve = mock.Mock(wraps=linprog)
+    with mock.patch.object(module, "linprog", solve), mock.patch.object(polytope, "linprog", solve):
+        for _ in range(N_EXPERTS):
+            bounding_faces(random_layers(rng, n_features), 0.0, unit_box(n_features))
+    assert 0 < solve.call_count <= 30 * N_LAYERS * N_EXPERTS
+    n_constraints = [len(call.kwargs.get("A_ub", ())) for call in solve.call_args_list]
+    assert max(n_constraints) <= 30 * N_LAYERS
+
+
+@pytest.mark.parametrize("n_features", [5, 35])
+def test_faces_hold_and_touch_the_region(rng, n_features):
+    """Points that vote yes are inside all faces; some point that votes yes is within a ten-thousandth of each."""
+    layers, box = random_layers(rng, n_features), unit_box(n_features)
+    faces = bounding_faces(layers, 0.0, box)
+    assert len(faces.offsets)
+    points = rng.uniform(-3.0, 3.0, (20_000, n_features))
+    is_yes = log_contributions_at(layers[None, :, :1] + layers[None, :, 1:] @ points.T, np.ones(1))[0] > 0.0
+    assert is_yes.any()
+    assert (points[is_yes] @ faces.normals.T > faces.offsets).all()
+    for normal, offset in zip(faces.normals, faces.offsets, strict=True):
+        region = module._Region(layers, 0.0, box)
+        width = box.upper - box.lower
+        with mock.patch.object(module, "MOST_FEATURES_FOR_SOLVER", 1000):
+            nearest = box.lower + width * region._outermost(normal * width / np.abs(normal * width).max())
+        assert abs(region._gap_and_slope((nearest - box.lower) / width)[0]) < 1e-4
+        assert normal @ nearest - offset < 1e-4 * np.abs(normal * width).max()
+
+
+def test_faces_that_follow_from_others_are_left_out():
+    """In the unit square: a face that holds everywhere, a looser copy, and a sum of two others are not needed."""
+    normals = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, -1.0]])
+    offsets = np.array([0.3, 0.4, 0.7, 0.2, 0.9, -2.0])
+    found = module._is_needed_in(Faces(normals, offsets, is_empty=False), Box(np.zeros(2), np.ones(2)))
+    assert found.tolist() == [True, True, False, False, True, False]
+
+
+def test_of_equal_faces_one_stays():
+    """The last of them."""
+    normals, offsets = np.array([[1.0, 1.0]] * 3), np.full(3, 0.5)
+    found = module._is_needed_in(Faces(normals, offsets, is_empty=False), Box(np.zeros(2), np.ones(2)))
+    assert found.tolist() == [False, False, True]
