@@ -120,7 +120,7 @@ def broken_cap(case):
 def broken_faces(case, expert=0):
     """Rows in a box on which an expert votes yes outside its faces."""
     box = Box(case.polytopes.features.lower, case.polytopes.features.upper)
-    region = next(item for item in case.polytopes.regions if item.expert == expert)
+    region = case.polytopes.regions[expert]
     faces = region.faces(box)
     rows = np.clip(case.rows, box.lower, box.upper)
     votes = case.polytopes.votes(rows)[expert]

@@ -1,5 +1,6 @@
 """The demo, and the command as a whole."""
 
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree as ET
@@ -25,6 +26,11 @@ def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
         if line.startswith(name + " ")
     }
     assert errors["softpolytope"] < errors["logistic regression"]
+    for target in (0, 1):
+        listed = re.findall(rf"for class {target}: Expert (\d+), weight ([\d.]+):", printed)
+        assert [int(number) for number, _ in listed] == list(range(1, len(listed) + 1))
+        weights = [float(weight) for _, weight in listed]
+        assert weights == sorted(weights, reverse=True)
     assert "report.html in a browser" in printed
     assert "Two half rings" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     model = softpolytope.load_model(tmp_path / "out" / "model.softpolytope")

@@ -51,9 +51,32 @@ def test_half_spaces_are_in_the_users_units(rows):
     model = SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=1).fit(moved, y)
     design = np.column_stack([np.ones(len(moved)), moved])
     for region in model.polytopes()[0].regions:
-        predictor = design @ model.coefficients_[0][region.expert, 0]
+        predictor = design @ model.coefficients_[0][region.expert - 1, 0]
         alone = -np.expm1(-region.weight * np.logaddexp(0.0, predictor))
         assert ((moved @ region.normals[0] > region.offsets[0]) == (alone > 0.5)).all()
+
+
+def test_experts_are_numbered_by_weight(stack_model, rows):
+    """In regions, explanations and arrays expert 1 is the heaviest and comes first, whatever the order of the draw."""
+    best = [item.best.expert_weights for item in stack_model.posterior_.regressions[0].labelings]
+    assert any((np.diff(weights) > 0.0).any() for weights in best)  # else the test would show nothing
+    table = stack_model.explain(rows[0][:5]).table()
+    arrays = zip(stack_model.expert_weights_, stack_model.coefficients_, strict=True)
+    for item, (weights, coefficients) in zip(stack_model.polytopes(), arrays, strict=True):
+        assert (np.diff(weights) <= 0.0).all()
+        assert [region.expert for region in item.regions] == list(range(1, len(weights) + 1))
+        assert [region.weight for region in item.regions] == weights.tolist()
+        np.testing.assert_array_equal([region.coefficients for region in item.regions], coefficients)
+        own = table[table["labelling"] == item.labelling]
+        np.testing.assert_array_equal(own["weight"], weights[own["expert"] - 1])
+        np.testing.assert_array_equal(item.votes(rows[0][:5]).T.ravel(), own["votes_yes"])
+        said = [line.split(",")[0].strip() for line in item.in_words().splitlines()[1:] if "Expert" in line]
+        assert said == [f"Expert {number}" for number in range(1, len(said) + 1)]
+
+
+def test_criteria_are_numbered_from_one(stack_model, rows):
+    """Three layers are the criteria 1, 2 and 3."""
+    assert set(stack_model.explain(rows[0]).table()["criterion"]) <= {1, 2, 3}
 
 
 def test_theorem_in_words(sum_model, stack_model):
@@ -63,7 +86,7 @@ def test_theorem_in_words(sum_model, stack_model):
     assert "(theorem 5)" in stack_model.polytopes(0.7)[1].theorem
     assert "P(0) > 0.7" in stack_model.polytopes(0.7)[1].theorem
     assert "averages" in stack_model.polytopes()[0].theorem
-    assert "Expert 0, weight" in str(stack_model.polytopes())
+    assert "Expert 1, weight" in str(stack_model.polytopes())
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e9, 1e12])
@@ -109,7 +132,7 @@ def test_criteria_are_counted(stack_model, rows):
     assert met.max() <= 3
     region = polytopes.regions[0]
     expected = (rows[0] @ region.normals.T > region.offsets).sum(axis=1)
-    assert (met[region.expert] == expected).all()
+    assert (met[region.expert - 1] == expected).all()
 
 
 def test_several_classes(rng):
@@ -226,7 +249,7 @@ def test_change_is_in_the_features_unit(sum_model):
         for share, is_flipped in ((0.999, False), (1.001, True)):
             row = np.array([[0.3, 0.2]])
             row[0, feature] += share * columns["change"][index]
-            assert (polytopes.votes(row)[expert, 0] != columns["votes_yes"][index]) == is_flipped
+            assert (polytopes.votes(row)[expert - 1, 0] != columns["votes_yes"][index]) == is_flipped
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from softpolytope import StackSoftplusClassifier, SumSoftplusClassifier, SumStac
 from softpolytope.datasets import make_circle
 from softpolytope.geometry.bounds import criterion_offsets
 from softpolytope.geometry.counts import n_criteria_met, n_yes
+from softpolytope.geometry.regions import linear_predictors
 from softpolytope.inspection.displays import (
     DecisionDisplay,
     ExpertWeightsDisplay,
@@ -29,6 +30,7 @@ from softpolytope.inspection.displays import (
 )
 from softpolytope.inspection.displays import _drawing as drawing
 from softpolytope.inspection.displays._experts import HalfSpaceLine, Region, line_within
+from softpolytope.model.latent_counts import expected_counts
 
 mpl.use("Agg")
 
@@ -148,7 +150,7 @@ class TestDecisionDisplay:
         for line in display.experts:
             assert isinstance(line, HalfSpaceLine)
             best = summed.posterior_.regressions[0].labelings[line.labelling].best
-            expert = np.argsort(-best.expert_weights, kind="stable")[line.expert]
+            expert = np.argsort(-best.expert_weights, kind="stable")[line.expert - 1]
             beta = best.coefficients[expert, line.layer]
             offset = criterion_offsets(best.expert_weights, 0.5, 1)[expert, line.layer]
             excess = beta[0] + line.ends @ beta[1:] - offset
@@ -338,11 +340,18 @@ class TestOtherDisplays:
             LatentCountsDisplay.from_estimator(model, X[y == "in"], y[y == "in"])
 
     def test_latent_counts_of_a_class(self, several):
-        """Of several classes, one; experts in falling order."""
+        """Of several classes, one; experts by the numbers that they have in `polytopes`."""
         model, X, y = several
         display = LatentCountsDisplay.from_estimator(model, X, y, target="cat", labelling=1)
         assert display.name == "not cat"
-        assert (np.diff(display.counts[:, 0]) <= 0.0).all()
+        polytopes = next(item for item in model.polytopes() if item.target == "not cat")
+        counts = expected_counts(linear_predictors(polytopes.draw.coefficients, X[y != "cat"].to_numpy()),
+                                 polytopes.draw.expert_weights)  # fmt: skip
+        assert display.experts == sorted(display.experts)
+        for expert, first in zip(display.experts, display.counts[:, 0], strict=True):
+            assert first == pytest.approx(counts[expert - 1, 0].mean(), rel=0.1)
+        labels = [line.get_label() for line in display.ax_.lines]
+        assert labels == [f"expert {expert}" for expert in display.experts]
 
     def test_reliability(self, rng):
         """Shares, means and Beta intervals of the bins; the histogram has all rows."""

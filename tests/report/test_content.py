@@ -116,7 +116,7 @@ def test_rules_are_those_of_the_polytopes(modes):
     for side, item in zip(content.sides, model.polytopes(0.5), strict=True):
         votes = item.votes(X)
         for number, (rule, region) in enumerate(zip(side.rules, item.regions, strict=False)):
-            own = votes[region.expert]
+            own = votes[region.expert - 1]
             assert (rule.n_yes, rule.n_right) == (own.sum(), (y[own] == item.target).sum())
             said = words.rule_words(side, number)[0]
             assert said == region.in_words().replace("x0", "east").replace("x1", "north")

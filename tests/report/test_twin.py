@@ -73,6 +73,7 @@ def test_explanations_agree(any_model):
             for name, key in (("share", "share"), ("margin_sd", "marginSd"), ("change", "change")):
                 wanted = [value if np.isfinite(value) else None for value in own[name]]
                 assert [item[key] for item in experts] == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+            assert [item["expert"] for item in experts] == own["expert"].tolist()
             assert [item["votesYes"] for item in experts] == own["votes_yes"].tolist()
             assert [item["criterion"] for item in experts] == own["criterion"].tolist()
             assert [names[item["feature"]] for item in experts] == own["feature"].tolist()

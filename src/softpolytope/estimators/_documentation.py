@@ -72,7 +72,8 @@ inference : {"auto", "gibbs", "map"}
         Experts with counts in the best draws, labelings added.
     expert_weights_, coefficients_ : list of ndarray
         Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two).
+        intercept first; one entry per labelling (and class, if there are more than two). The heaviest expert comes
+        first: it is the expert 1 of `polytopes` and `explain`.
     log_likelihood_ : list of ndarray
         Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labelling (and class).
 """

@@ -206,16 +206,19 @@ class PredictionMixin:
 
     @property
     def expert_weights_(self) -> list[FloatArray]:
-        """Weights of the experts of the best draws, one array per labelling (and class)."""
-        return [labelling.best.expert_weights for labelling in self._all_labelings()]
+        """Weights of the experts of the best draws, falling, one array per labelling (and class).
+
+        Experts are numbered in this order, from one: expert 1 of an explanation is at index 0.
+        """
+        return [labelling.best.by_weight().expert_weights for labelling in self._all_labelings()]
 
     @property
     def coefficients_(self) -> list[FloatArray]:
         """Hyperplanes of the best draws in the user's units, one array per labelling (and class).
 
-        Each is (experts, layers, 1 + n_features), the intercept first.
+        Each is (experts, layers, 1 + n_features), the heaviest expert first, the intercept first.
         """
-        return [labelling.best.coefficients for labelling in self._all_labelings()]
+        return [labelling.best.by_weight().coefficients for labelling in self._all_labelings()]
 
     @property
     def log_likelihood_(self) -> list[FloatArray]:

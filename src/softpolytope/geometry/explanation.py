@@ -38,9 +38,10 @@ def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, thresh
 class Explanation:
     """Two tables as dicts of columns: one line per row and labelling, and one per row and expert.
 
-    `experts`: row, target (the class the expert speaks for), labelling, expert, weight, rate (its r q), share (of
-    lambda; the shares of a row and labelling add up to one), votes_yes, criterion (the layer on which the vote hangs:
-    the one that would change it with the smallest move), margin_sd (how far, in standard deviations along that layer's
+    `experts`: row, target (the class the expert speaks for), labelling, expert (its number, from one in order of
+    weight, as in `polytopes`), weight, rate (its r q), share (of lambda; the shares of a row and labelling add up to
+    one), votes_yes, criterion (the number, from one, of the layer on which the vote hangs: the one that would change it
+    with the smallest move), margin_sd (how far, in standard deviations along that layer's
     normal, the row is beyond it, negative if short of it), feature (the one that moves the criterion most) and change
     (what that feature would have to change by, in its own units and alone, to bring the criterion to its limit).
 
@@ -100,7 +101,7 @@ def expert_columns(polytopes: LabellingPolytopes, X: Any, first_row: int = 0) ->
         "row": np.repeat(rows, n_experts),
         "target": _filled(polytopes.target, n_rows * n_experts),
         "labelling": np.full(n_rows * n_experts, polytopes.labelling),
-        "expert": np.tile(np.arange(n_experts), n_rows),
+        "expert": np.tile(np.arange(1, n_experts + 1), n_rows),
         "weight": np.tile(draw.expert_weights, n_rows),
         "rate": np.exp(log_rates).T.reshape(-1),
         "share": np.exp(log_rates - log_total).T.reshape(-1),
@@ -137,7 +138,7 @@ def _binding(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         change = -margin / slopes[expert, layer, feature]
     return {
-        "criterion": layer,
+        "criterion": layer + 1,
         "margin_sd": np.take_along_axis(distances, layer[:, None], axis=1)[:, 0],
         "feature": np.array(features.names, dtype=object)[feature],
         "change": change,

@@ -34,7 +34,7 @@ ONE_SIDE = " P is that of this labelling alone; the model averages it with that 
 class ExpertRegion:
     """Where one expert, alone, lifts P over the threshold."""
 
-    expert: int  # its place among the experts of the best draw
+    expert: int  # its number: from one, in order of weight; at index `expert - 1` of `coefficients_` and of votes
     weight: float
     coefficients: FloatArray  # (layers, 1 + features), the intercept first
     threshold: float
@@ -91,23 +91,20 @@ class LabellingPolytopes:
     target: Any  # the class these experts vote for
     labelling: int
     threshold: float
-    draw: Draws
+    draw: Draws  # its experts in order of weight
     features: Features
     is_one_of_two: bool  # whether the model averages with the opposite labelling
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "draw", self.draw.by_weight())
 
     @property
     def regions(self) -> list[ExpertRegion]:
         """One per expert, the heaviest first."""
-        order = np.argsort(-self.draw.expert_weights, kind="stable")
+        experts = zip(self.draw.expert_weights, self.draw.coefficients, strict=True)
         return [
-            ExpertRegion(
-                int(k),
-                float(self.draw.expert_weights[k]),
-                self.draw.coefficients[k],
-                self.threshold,
-                self.features,
-            )
-            for k in order
+            ExpertRegion(number, float(weight), coefficients, self.threshold, self.features)
+            for number, (weight, coefficients) in enumerate(experts, 1)
         ]
 
     @property
@@ -125,7 +122,7 @@ class LabellingPolytopes:
         return told + ONE_SIDE if self.is_one_of_two else told
 
     def votes(self, X: Any) -> BoolArray:
-        """Whether each expert votes yes, (experts, rows), experts in the order of the best draw."""
+        """Whether each expert votes yes, (experts, rows), the heaviest expert first."""
         return np.asarray(log_contributions(self.draw, X) > np.log(needed_rate(self.threshold)))
 
     def n_yes(self, X: Any) -> NDArray[np.intp]:
@@ -133,7 +130,7 @@ class LabellingPolytopes:
         return np.asarray(self.votes(X).sum(axis=0))
 
     def n_criteria_met(self, X: Any) -> NDArray[np.intp]:
-        """Criteria of eq. 21 met at each row, by expert (experts, rows)."""
+        """Criteria of eq. 21 met at each row, by expert (experts, rows), the heaviest first."""
         return n_criteria_met(self.draw, X, self.threshold)
 
     def bounding_polytope(self) -> Polytope:

@@ -61,6 +61,21 @@ class Draws:
             self.log_likelihood[draw : draw + 1],
         )
 
+    def by_weight(self) -> "Draws":
+        """Return the same draws with the experts of each in order of weight, the heaviest first.
+
+        This is the order in which experts are listed and numbered, from one, wherever a user meets them.
+        """
+        draw_of = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        order = np.lexsort((-self.expert_weights, draw_of))
+        return Draws(
+            np.ascontiguousarray(self.coefficients[order]),
+            self.expert_weights[order],
+            self.is_active[order],
+            self.starts,
+            self.log_likelihood,
+        )
+
     @property
     def n_active(self) -> NDArray[np.intp]:
         """Experts with counts, by draw."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -219,10 +220,9 @@ def _sides(
 
 def _rules(item: LabellingPolytopes, rows: Any, is_target: BoolArray) -> tuple[Rule, ...]:
     """The regions of the heaviest experts."""
-    votes = item.votes(rows)
+    voted = zip(item.regions, item.votes(rows), strict=True)
     return tuple(
-        Rule(region, int(votes[region.expert].sum()), int((votes[region.expert] & is_target).sum()))
-        for region in item.regions[:MOST_RULES]
+        Rule(region, int(votes.sum()), int((votes & is_target).sum())) for region, votes in islice(voted, MOST_RULES)
     )
 
 

@@ -162,7 +162,7 @@ function drawExperts(context, scene) {
         context.lineWidth = isMarked ? 3.5 : 1.6;
         strokeSegments(context, scene, segmentsAt(values, surface.nx, surface.ny, needed));
       }
-      labels.push({ ...middle, text: String(expert), side });
+      labels.push({ ...middle, text: String(expert + 1), side });
     });
   });
   return labels;

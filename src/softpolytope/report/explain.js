@@ -36,7 +36,7 @@ function marginsOf(predictors, first, levels, weight, threshold) {
 // The layer on which a vote hangs, how far it is in standard deviations, and what feature would change it.
 function bindingOf(draws, expert, margins, scale) {
   const nColumns = scale.length + 1;
-  let found = { criterion: 0, marginSd: Infinity, feature: 0, change: Infinity };
+  let found = { criterion: 1, marginSd: Infinity, feature: 0, change: Infinity };
   margins.forEach((margin, layer) => {
     const first = (expert * margins.length + layer) * nColumns + 1;
     let square = 0;
@@ -48,7 +48,7 @@ function bindingOf(draws, expert, margins, scale) {
     }
     const distance = margin / Math.sqrt(square);
     if (Math.abs(distance) < Math.abs(found.marginSd)) {
-      found = { criterion: layer, marginSd: distance, feature: lead, change: -margin / draws.coefficients[first + lead] };
+      found = { criterion: layer + 1, marginSd: distance, feature: lead, change: -margin / draws.coefficients[first + lead] };
     }
   });
   return found;
@@ -62,7 +62,7 @@ function explained(draws, x, nLayers, scale, threshold) {
     const logRate = Math.log(weight) + levels[nLayers];
     const margins = marginsOf(predictors, expert * nLayers, levels, weight, threshold);
     const votesYes = logRate > Math.log(neededRate(threshold));
-    return { expert, weight, logRate, votesYes, ...bindingOf(draws, expert, margins, scale) };
+    return { expert: expert + 1, weight, logRate, votesYes, ...bindingOf(draws, expert, margins, scale) };
   });
   const most = Math.max(...experts.map((item) => item.logRate));
   // Shares by logarithms: they mean something where all rates underflow.

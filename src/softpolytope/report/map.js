@@ -246,8 +246,8 @@ function startMap(data, model, rows) {
     field.replaceChildren(field.querySelector("legend"));
     labelingsOf(model, state.code).forEach((item, side) => {
       const name = side ? others() : target();
-      const order = Array.from(item.best.weights.keys()).sort((a, b) => item.best.weights[b] - item.best.weights[a]);
-      const boxes = order.map((expert) => expertBox(side, expert, item.best.weights[expert]));
+      // In order of weight, as the experts are numbered.
+      const boxes = Array.from(item.best.weights, (weight, expert) => expertBox(side, expert, weight));
       field.append(element("div", { class: `experts side${1 - side}` }, element("p", {}, `for “${name}”`), ...boxes));
     });
   }
@@ -255,7 +255,7 @@ function startMap(data, model, rows) {
   function expertBox(side, expert, weight) {
     const box = element("input", { type: "checkbox", checked: isOn(side, expert), "data-expert": `${side}.${expert}` });
     const note = element("span", { class: "note" }, `r = ${shown(weight, 2)}`);
-    const label = element("label", { class: "check" }, box, ` ${expert} `, note);
+    const label = element("label", { class: "check" }, box, ` ${expert + 1} `, note);
     box.addEventListener("change", () => {
       if (box.checked) state.off.delete(box.dataset.expert);
       else state.off.add(box.dataset.expert);

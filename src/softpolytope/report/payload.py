@@ -97,7 +97,7 @@ def model_payload(content: Content) -> dict[str, Any]:
     """All labelings: the best draw, and as many of the others as keep the page small and quick."""
     kept = kept_draws(content)
     labelings = [
-        [_draws(item.best, None) | {"kept": _draws(item.draws, kept)} for item in regression.labelings]
+        [_draws(item.best.by_weight(), None) | {"kept": _draws(item.draws, kept)} for item in regression.labelings]
         for regression in content.posterior.regressions
     ]
     return {

@@ -22,7 +22,7 @@ class HalfSpaceLine:
 
     ends: FloatArray  # (2, 2); going from the first to the second, the criterion is met on the left
     labelling: int
-    expert: int  # from 0, in order of falling weight
+    expert: int  # from 1, in order of falling weight
     layer: int
 
 
@@ -32,18 +32,18 @@ class Region:
 
     margin: FloatArray  # (cells, cells), log of the expert's rate over the one needed: positive inside
     labelling: int
-    expert: int  # from 0, in order of falling weight
+    expert: int  # from 1, in order of falling weight
 
 
 def regions(draw: Draws, labelling: int, view: View, threshold: float) -> list[Region]:
     """Regions with a border in the view, in order of the experts' weights."""
+    draw = draw.by_weight()
     margins = log_margins(draw, view.rows(), threshold)
     has_border = (margins.max(axis=1) > 0.0) & (margins.min(axis=1) <= 0.0)
     shape = (len(view.vertical), len(view.horizontal))
-    order = np.argsort(-draw.expert_weights, kind="stable")
     return [
-        Region(margins[expert].reshape(shape), labelling, rank)
-        for rank, expert in enumerate(order)
+        Region(margins[expert].reshape(shape), labelling, expert + 1)
+        for expert in range(len(margins))
         if has_border.item(expert)
     ]
 
@@ -54,6 +54,7 @@ def half_space_lines(draw: Draws, labelling: int, view: View, threshold: float) 
     An expert matters if it votes yes somewhere in the view and no elsewhere; of its layers, those that decide at some
     stretch of the border between.
     """
+    draw = draw.by_weight()
     offsets = criterion_offsets(draw.expert_weights, threshold, draw.coefficients.shape[1])
     # On the plane the criterion is constant + slopes . (u, v) > 0.
     constants = draw.coefficients[..., 0] + draw.coefficients[..., 1:] @ view.plane.origin - offsets
@@ -61,12 +62,12 @@ def half_space_lines(draw: Draws, labelling: int, view: View, threshold: float) 
     margins = log_margins(draw, view.rows(), threshold)
     bounds = np.array([view.extent[::2], view.extent[1::2]])
     found = []
-    for rank, expert in enumerate(np.argsort(-draw.expert_weights, kind="stable")):
+    for expert in range(len(draw.expert_weights)):
         border = _border(np.asarray(margins[expert].reshape(len(view.vertical), -1) > 0.0))
         for layer in _deciding_layers(draw.coefficients[expert], slopes[expert], view.rows()[border]):
             ends = line_within(float(constants[expert, layer]), slopes[expert, layer], bounds)
             if ends is not None:
-                found.append(HalfSpaceLine(ends, labelling, rank, int(layer)))
+                found.append(HalfSpaceLine(ends, labelling, expert + 1, int(layer)))
     return found
 
 

@@ -77,7 +77,7 @@ def _draw_experts(display: "DecisionDisplay", ax: "Axes") -> None:
             "color": _drawing.EXPERT_COLOURS[number % len(_drawing.EXPERT_COLOURS)],
             "linestyle": _drawing.SIDE_DASHES[item.labelling],
             "linewidth": 1.3,
-            "label": f"expert {item.expert + 1} for {names[item.labelling]}" if is_new else None,
+            "label": f"expert {item.expert} for {names[item.labelling]}" if is_new else None,
         }
         if isinstance(item, HalfSpaceLine):
             _draw_line(item, ax, how)

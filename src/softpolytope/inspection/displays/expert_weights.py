@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class ExpertWeightsDisplay(_drawing.Display):
-    """Weights r_k of the best draw, sorted, of every labelling.
+    """Weights r_k of the best draw, in the order in which experts are numbered, of every labelling.
 
     Parameters
     ----------
     weights : dict from str to ndarray
-        Falling weights by what the labelling takes for positive; experts that are gone have weight 0.
+        Weights of expert 1, 2, ... by what the labelling takes for positive; experts that are gone have weight 0.
     labelling : int, optional
         Which one it is, if it is one alone: each has its colour.
 
@@ -68,8 +68,8 @@ class ExpertWeightsDisplay(_drawing.Display):
         n_experts = int(getattr(estimator, "max_experts", 1))
         weights = {}
         for item in labelings:
-            best = item.posterior.best
-            found = np.sort(best.expert_weights[best.is_active | with_empty])[::-1]
+            best = item.posterior.best.by_weight()
+            found = np.where(best.is_active | with_empty, best.expert_weights, 0.0)
             weights[item.name] = np.pad(found, (0, max(n_experts - len(found), 0)))
         return cls(weights, labelling).plot(ax, **kw)
 

@@ -75,7 +75,7 @@ def _normals_by_share(classifier: Any, rows: Any) -> FloatArray:
     return np.array(
         [
             place[experts["target"][index], int(experts["labelling"][index])].draw.coefficients[
-                experts["expert"][index], experts["criterion"][index], 1:
+                experts["expert"][index] - 1, experts["criterion"][index] - 1, 1:
             ]
             for index in order
         ]

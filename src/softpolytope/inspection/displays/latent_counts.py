@@ -1,5 +1,6 @@
 """Average latent counts by expert and layer: the paper's guide for choosing the number of layers."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,9 +36,11 @@ class LatentCountsDisplay(_drawing.Display):
     Parameters
     ----------
     counts : ndarray, shape (n_experts, n_layers + 1)
-        Experts in order of falling counts at the first level.
+        Experts in order of falling weight.
     name : str
         What the labelling takes for positive.
+    experts : sequence of int, optional
+        Numbers of the experts, as in `polytopes`; by default 1, 2, ...
 
     Attributes
     ----------
@@ -45,9 +48,10 @@ class LatentCountsDisplay(_drawing.Display):
         What was drawn on, once it was.
     """
 
-    def __init__(self, counts: FloatArray, name: str) -> None:
+    def __init__(self, counts: FloatArray, name: str, experts: Sequence[int] | None = None) -> None:
         self.counts = counts
         self.name = name
+        self.experts = list(range(1, len(counts) + 1)) if experts is None else list(experts)
 
     @classmethod
     def from_estimator(
@@ -85,10 +89,11 @@ class LatentCountsDisplay(_drawing.Display):
         is_positive = chosen.positives(codes_of(estimator, y, rows.shape[0]))
         if not is_positive.any():
             raise ValueError(f"y has no row of {chosen.name}, and the counts of all others are zero.")
-        best = chosen.posterior.best
+        best = chosen.posterior.best.by_weight()
         predictors = linear_predictors(best.coefficients, rows[np.flatnonzero(is_positive)])
         counts = expected_counts(predictors, best.expert_weights)
-        return cls(average_counts(counts), chosen.name).plot(ax, **kw)
+        averages, numbers = average_counts(counts)
+        return cls(averages, chosen.name, numbers).plot(ax, **kw)
 
     def plot(self, ax: "Axes | None" = None, *, log: bool = True, legend: bool = True) -> Self:
         """Draw a line per expert.
@@ -104,10 +109,10 @@ class LatentCountsDisplay(_drawing.Display):
         """
         ax = self._take_axes(ax)
         levels = np.arange(1, self.counts.shape[1] + 1)
-        for number, counts in enumerate(self.counts):
-            is_named = number < MOST_NAMED
-            colour = _drawing.EXPERT_COLOURS[number % len(_drawing.EXPERT_COLOURS)] if is_named else "lightgrey"
-            label = f"expert {number + 1}" if is_named else None
+        for place, (expert, counts) in enumerate(zip(self.experts, self.counts, strict=True)):
+            is_named = place < MOST_NAMED
+            colour = _drawing.EXPERT_COLOURS[place % len(_drawing.EXPERT_COLOURS)] if is_named else "lightgrey"
+            label = f"expert {expert}" if is_named else None
             ax.plot(levels, counts, color=colour, marker="o", markersize=3.0, linewidth=1.0, label=label)
         if log:
             ax.set_yscale("log")
@@ -121,9 +126,9 @@ class LatentCountsDisplay(_drawing.Display):
         return self
 
 
-def average_counts(counts: FloatArray) -> FloatArray:
-    """Means over rows (experts, levels) of counts (experts, levels, rows), in falling order; rare ones left out."""
+def average_counts(counts: FloatArray) -> tuple[FloatArray, list[int]]:
+    """Return means over rows of counts (experts, levels, rows), rare experts left out, and the experts' numbers."""
     top = counts[:, -1]
     kept = np.where((top < SMALLEST_OF_ROW)[:, None], 0.0, counts).mean(axis=2)
-    kept = kept[top.sum(axis=1) >= SMALLEST_OF_EXPERT]
-    return np.asarray(kept[np.argsort(-kept[:, 0], kind="stable")])
+    is_shown = top.sum(axis=1) >= SMALLEST_OF_EXPERT
+    return np.asarray(kept[is_shown]), (np.flatnonzero(is_shown) + 1).tolist()
