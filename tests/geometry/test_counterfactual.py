@@ -1,5 +1,7 @@
 """The nearest point on the other side: it flips, nothing is nearer, bounds and whole numbers hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,6 +173,35 @@ def test_table_and_words(circle):
     assert list(table.columns) == ["decided", "otherwise", "distance", "change of age", "change of income"]
     assert len(table) == 3
     assert "it would be" in found.in_words(1)
+
+
+def test_counterfactuals_are_read_row_by_row(circle):
+    """Printed they are text, and they have a length, rows, slices and an end."""
+    model, X = circle
+    found = model.counterfactual(X[:8])
+    assert len(found) == 8
+    assert str(found[3]) == found.in_words(3)
+    assert str(found[3]).startswith("Row 3 is ")
+    assert [str(item) for item in found] == [found.in_words(row) for row in range(8)]
+    np.testing.assert_array_equal(found[2:5].points, found.points[2:5])
+    assert found[2:5].in_words(1) == found[-5].in_words() == found.in_words(3)
+    assert str(found).splitlines()[:-1] == [found.in_words(row) for row in range(5)]
+    assert str(found).splitlines()[-1] == "... and 3 more rows: [i] or in_words(i) has one, table() all."
+    assert len(repr(found)) < 80
+    for row in (8, -9):
+        with pytest.raises(IndexError, match=f"there is no row {row}: this result has the rows 0 to 7"):
+            found.in_words(row)
+        with pytest.raises(IndexError, match="there is no row"):
+            found[row]
+
+
+def test_one_deviation_is_singular(circle):
+    """Where the rounded distance is 1; changes beyond those named are counted."""
+    model, X = circle
+    found = model.counterfactual(X[:1])
+    assert "(1 standard deviation away)" in replace(found, distances=np.ones(1)).in_words()
+    assert "(1.5 standard deviations away)" in replace(found, distances=np.array([1.5])).in_words()
+    assert " and 1 smaller change (" in found.in_words(most_features=1)
 
 
 def test_gap_slopes_are_derivatives(circle, rng):

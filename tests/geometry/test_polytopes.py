@@ -1,5 +1,7 @@
 """Polytopes and explanations of fitted classifiers, as a user sees them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from softpolytope.geometry.explanation import needed_predictors
 from softpolytope.geometry.faces import Box, bounding_faces
 from softpolytope.geometry.features import Features, inequality
 from softpolytope.geometry.regions import linear_predictors, log_contributions_at
+from softpolytope.geometry.wording import in_deviations
 
 
 @pytest.fixture(scope="module")
@@ -280,11 +283,81 @@ def test_underflowing_rows_have_shares(stack_model):
     assert np.isfinite(columns["share"]).all()
 
 
-@pytest.mark.parametrize("arguments", [{"level": 1.5}, {"threshold": 0.0}])
-def test_bad_levels(stack_model, arguments):
-    """Levels and thresholds are probabilities."""
-    with pytest.raises(ValueError, match=r"must be (between 0 and 1|a probability)"):
-        stack_model.explain([[0.0, 0.0]], **arguments)
+@pytest.mark.parametrize("name", ["level", "threshold"])
+@pytest.mark.parametrize("value", [1.5, 0.0, "a", None, float("nan"), [0.5]])
+def test_bad_levels(stack_model, name, value):
+    """Levels and thresholds are probabilities, and the message names the one that is not."""
+    message = re.escape(f"{name} must be a number between 0 and 1, both excluded; got {value!r}.")
+    with pytest.raises(ValueError, match=message):
+        stack_model.explain([[0.0, 0.0]], **{name: value})
+
+
+def test_bad_threshold_of_polytopes(stack_model):
+    """The same message."""
+    with pytest.raises(ValueError, match="threshold must be a number between 0 and 1, both excluded; got 'a'"):
+        stack_model.polytopes(threshold="a")
+
+
+def test_explanations_are_read_row_by_row(stack_model, rows):
+    """Printed they are text, and they have a length, rows, slices and an end."""
+    explanation = stack_model.explain(rows[0][:20])
+    assert len(explanation) == 20
+    third = explanation[3]
+    assert len(third) == 1
+    assert str(third) == third.in_words() == explanation.in_words(3)
+    assert str(third).startswith("Row 3, class ")
+    assert set(third.table()["row"]) == set(third.table("rows")["row"]) == {3}
+    np.testing.assert_allclose(third.experts["share"], stack_model.explain(rows[0][3:4]).experts["share"])
+    assert explanation.in_words(-1) == explanation.in_words(19) == str(explanation[-1])
+    assert [str(item) for item in explanation] == [explanation.in_words(row) for row in range(20)]
+    assert str(explanation[4:2:-1]).splitlines()[0] == explanation.in_words(4).splitlines()[0]
+    assert str(explanation[4:4]) == ""
+    assert len(repr(explanation)) < 80
+
+
+def test_many_explained_rows_are_counted(stack_model, rows):
+    """The first five are told, and how many more there are; of five, all are told and nothing is counted."""
+    printed = str(stack_model.explain(rows[0][:20])).splitlines()
+    assert printed[-1] == "... and 15 more rows: [i] or in_words(i) has one, table() all."
+    assert {line.split(",")[0] for line in printed if line.startswith("Row")} == {f"Row {row}" for row in range(5)}
+    assert "more row" not in str(stack_model.explain(rows[0][:5]))
+    assert "and 1 more row:" in str(stack_model.explain(rows[0][:6]))
+
+
+@pytest.mark.parametrize("row", [2, -3])
+def test_rows_that_do_not_exist(stack_model, rows, row):
+    """Asking for one is an error that says which rows there are."""
+    explanation = stack_model.explain(rows[0][:2])
+    message = f"there is no row {row}: this result has the rows 0 to 1"
+    with pytest.raises(IndexError, match=message):
+        explanation.in_words(row)
+    with pytest.raises(IndexError, match=message):
+        explanation[row]
+
+
+def test_unknown_tables(stack_model):
+    """The message names those there are."""
+    with pytest.raises(ValueError, match='takes "experts" or "rows"; got \'columns\''):
+        stack_model.explain([[0.0, 0.0]]).table("columns")
+
+
+def test_one_is_singular(stack_model, rows):
+    """One expert votes and lifts, several vote and lift; one deviation is one deviation."""
+    told = [line for row in range(60) for line in stack_model.explain(rows[0][:60]).in_words(row).splitlines()]
+    heads = [line for line in told if line.startswith("Row")]
+    assert any(re.search(r", 1 of \d+ experts votes yes \(lifts P", line) for line in heads)
+    assert any(re.search(r", 0 of \d+ experts vote yes \(lift P", line) for line in heads)
+    assert not any(re.search(r" 1 of \d+ experts? vote | 1 standard deviations|of 1 experts", line) for line in told)
+    assert (in_deviations(0.996), in_deviations(1.04)) == ("1 standard deviation", "1 standard deviation")
+    assert (in_deviations(0.5), in_deviations(10.0)) == ("0.5 standard deviations", "10 standard deviations")
+
+
+def test_polytopes_print_as_text(stack_model):
+    """Of the model, of a labelling and of an expert; what a notebook shows is short."""
+    polytopes = stack_model.polytopes()
+    assert str(polytopes[0]) == polytopes[0].in_words()
+    assert str(polytopes[0].regions[0]) == polytopes[0].regions[0].in_words()
+    assert max(len(repr(item)) for item in (polytopes, polytopes[0], polytopes[0].regions[0])) < 100
 
 
 def test_predictors_of_sparse_rows(stack_model, rows):

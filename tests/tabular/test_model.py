@@ -13,7 +13,7 @@ from softpolytope import SoftplusClassifier, TableClassifier, load_model
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
 from softpolytope.tabular import open_table
 from softpolytope.tabular.exports import python_source_of, sql_query
-from softpolytope.tabular.reasons import explained, named_polytopes, nearest_change, vote_in_words
+from softpolytope.tabular.reasons import explained, named_polytopes, nearest_change
 from softpolytope.tabular.table import rows_at
 
 
@@ -175,8 +175,13 @@ def test_reasons_name_the_columns():
     model = fitted()
     assert "income" in str(named_polytopes(model))
     (chunk,) = open_table({name: [raw_row(customers()[0])[name]] for name in FEATURES}).chunks()
-    votes = explained(model, model.encode(chunk)).experts
-    for index in range(len(votes["row"])):
-        vote = {name: column[index] for name, column in votes.items()}
-        assert vote["feature"] in model.feature_names_
-        assert ("would bring it there" in vote_in_words(model, vote)) == (vote["feature"] in FEATURES)
+    explanation = explained(model, model.encode(chunk))
+    assert str(explanation) == explanation.in_words()
+    assert set(explanation.experts["feature"]) <= set(model.feature_names_)
+    assert explanation.switches == {name for name in model.feature_names_ if name not in FEATURES}
+    lines = [line for place in range(2) for line in explanation.votes_in_words(place, 100)[1:]]
+    assert len(lines) == len(explanation.experts["row"])
+    for line in lines:
+        named = next(name for name in model.feature_names_ if f"({name} " in line or f" on {name})" in line)
+        assert ("would bring it there" in line) == (named in FEATURES)
+        assert ("which depends most on" in line) == (named not in FEATURES)

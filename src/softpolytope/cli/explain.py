@@ -3,14 +3,12 @@
 import argparse
 from typing import Any
 
-import numpy as np
-
 from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._options import loaded, opened
 from softpolytope.cli._output import notes, print_json
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.reasons import NearestChange, explained, named_polytopes, nearest_change, vote_in_words
+from softpolytope.tabular.reasons import NearestChange, explained, named_polytopes, nearest_change
 from softpolytope.tabular.table import Chunk, rows_at
 
 MOST_EXPERTS = 3
@@ -50,16 +48,11 @@ def _lines(model: TableClassifier, number: int, row: Chunk, change: NearestChang
     )
     lines = [f"Row {number} ({row.place(0)}): {said}"]
     explanation = explained(model, encoded)
-    votes = explanation.experts
     for place in range(len(explanation.rows["row"])):
         target, labelling = explanation.rows["target"][place], explanation.rows["labelling"][place]
-        n_yes = explanation.rows["n_yes"][place]
-        lines.append(f"  class {target!r}, labelling {labelling}: {n_yes} of its experts vote yes")
-        own = np.flatnonzero((votes["target"] == target) & (votes["labelling"] == labelling))
-        order = own[np.argsort(-votes["share"][own], kind="stable")][:MOST_EXPERTS]
-        for index in order:
-            vote = {name: column[index] for name, column in votes.items()}
-            lines.append(f"    {vote_in_words(model, vote)}")
+        votes, *experts = explanation.votes_in_words(place, MOST_EXPERTS)
+        lines.append(f"  class {target!r}, labelling {labelling}: {votes}")
+        lines += [f"    {line}" for line in experts]
     return lines if change is None else [*lines, f"  {change.in_words()}"]
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._limits import checked_scale, limits_of, wanted_classes
-from softpolytope.geometry.bounds import needed_rate
+from softpolytope.geometry.bounds import checked_probability
 from softpolytope.geometry.counterfactual import Counterfactuals
 from softpolytope.geometry.counts import n_yes
 from softpolytope.geometry.decision import Decision
@@ -79,7 +79,7 @@ class GeometryMixin:
         Expert ..., weight ...: yes where ... x1 ...
         """
         check_is_fitted(self)
-        needed_rate(threshold)
+        threshold = checked_probability("threshold", threshold)
         features = self._features()
         found = [
             LabellingPolytopes(target, number, threshold, labelling.best, features, len(regression.labelings) == 2)
@@ -106,8 +106,9 @@ class GeometryMixin:
         Returns
         -------
         Explanation
-            `table()` is tidy, one line per row and expert (a DataFrame where pandas is installed); `table("rows")` has
-            one line per row and labelling; `in_words(row)` is for reading.
+            Print it to read it. `table()` is tidy, one line per row and expert (a DataFrame where pandas is
+            installed); `table("rows")` has one line per row and labelling; `[i]` is the explanation of one row, a slice
+            that of several, and `in_words(i)` the text of one row.
 
         Examples
         --------
@@ -116,11 +117,10 @@ class GeometryMixin:
         >>> X, y = make_circle(300, random_state=0)
         >>> model = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y)
         >>> print(model.explain([[2.0, 1.0]]).in_words(most_experts=1))
-        Row 0, class 1: P = 0.999 by labelling 0, 1 of its experts vote yes (lift P over 0.5 alone)
-          expert 2: yes, share 90 %; 0.66 standard deviations beyond criterion 0 (x1 -0.761 would bring it there)
+        Row 0, class 1: P = 0.999 by labelling 0, 1 of 4 experts votes yes (lifts P over 0.5 alone)
+          expert 3: yes, share 90 %; 0.66 standard deviations beyond criterion 1 (x1 -0.761 would bring it there)
         """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+        level = checked_probability("level", level)
         polytopes = self.polytopes(threshold)
         rows = self._validated_rows(X)
         parts = [expert_columns(item, rows) for item in polytopes]
@@ -162,9 +162,10 @@ class GeometryMixin:
         Returns
         -------
         Counterfactuals
-            `points`, `changes`, `distances`, `is_found`; `table()` and `in_words(row)`. Every point was given to the
-            model again and is decided otherwise. That it is the nearest is certain where a single hyperplane decides;
-            else it is the nearest of many searches.
+            Print it to read it. `points`, `changes`, `distances`, `is_found`; `table()`; `[i]` is the answer for one
+            row, a slice that for several, and `in_words(i)` the text of one row. Every point was given to the model
+            again and is decided otherwise. That it is the nearest is certain where a single hyperplane decides; else it
+            is the nearest of many searches.
 
         Examples
         --------
@@ -172,7 +173,7 @@ class GeometryMixin:
         >>> from softpolytope.datasets import make_circle
         >>> X, y = make_circle(300, random_state=0)
         >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
-        >>> print(model.counterfactual([[0.5, 0.0]]).in_words())
+        >>> print(model.counterfactual([[0.5, 0.0]]))
         Row 0 is 0; it would be 1 with x0 +0.609, x1 -0.362 (0.66 standard deviations away).
         """
         check_is_fitted(self)
@@ -194,7 +195,15 @@ class GeometryMixin:
         distances = np.linalg.norm((points - rows) / features.scale, axis=1)
         distances = np.where(np.isnan(distances), np.inf, distances)
         reached = decision.codes(np.where(np.isfinite(distances)[:, None], points, rows))
-        return Counterfactuals(rows, points, distances, self.classes_[codes], self.classes_[reached], features)
+        return Counterfactuals(
+            rows,
+            points,
+            distances,
+            self.classes_[codes],
+            self.classes_[reached],
+            features,
+            np.arange(len(rows)),
+        )
 
 
 def _over_draws(draws: Draws, rows: Any, threshold: float, level: float) -> Columns:

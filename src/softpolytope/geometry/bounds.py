@@ -1,5 +1,7 @@
 """Where hyperplanes stand once a threshold is given (theorem 2, eqs 17 and 21 of the paper)."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -8,9 +10,14 @@ from softpolytope._typing import FloatArray
 
 def needed_rate(threshold: float) -> float:
     """The rate lambda beyond which P(y = 1) passes the threshold: -log(1 - p0)."""
-    if not 0.0 < threshold < 1.0:
-        raise ValueError(f"threshold must be a probability between 0 and 1, both left out; got {threshold!r}.")
-    return float(-np.log1p(-threshold))
+    return float(-np.log1p(-checked_probability("threshold", threshold)))
+
+
+def checked_probability(name: str, value: float) -> float:
+    """Return a probability as a float; raise if it is not a number between 0 and 1, or is one of these."""
+    if not isinstance(value, Real) or not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, both excluded; got {value!r}.")
+    return float(value)
 
 
 def log_expm1(value: ArrayLike) -> FloatArray:

@@ -1,7 +1,8 @@
-"""What would have to change for another decision: the answer, and how it is read."""
+"""Counterfactuals: the nearest points that are decided otherwise, as arrays, tables and text."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +10,16 @@ from numpy.typing import NDArray
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry.features import Features
 from softpolytope.geometry.tables import as_table
+from softpolytope.geometry.wording import MAX_ROWS_PRINTED, counted, in_deviations, row_at, rows_left_out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Counterfactuals:
-    """For each row the nearest point found at which the model decides otherwise; NaN if none is within bounds."""
+    """For each row the nearest point found at which the model decides otherwise; NaN if none is within bounds.
+
+    Print it to read it. `counterfactuals[i]` is the answer for one row, `counterfactuals[a:b]` that for several; they
+    keep the numbers of their rows.
+    """
 
     rows: FloatArray  # (rows, features)
     points: FloatArray  # (rows, features)
@@ -21,6 +27,32 @@ class Counterfactuals:
     decided: NDArray[Any]  # (rows,), the class of each row
     otherwise: NDArray[Any]  # (rows,), the class at each point; that of the row if there is none
     features: Features
+    numbers: NDArray[np.intp]  # (rows,), of the rows among those asked about
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator["Counterfactuals"]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, index: SupportsIndex | slice) -> "Counterfactuals":
+        chosen = index if isinstance(index, slice) else [row_at(index, len(self))]
+        return Counterfactuals(
+            self.rows[chosen],
+            self.points[chosen],
+            self.distances[chosen],
+            self.decided[chosen],
+            self.otherwise[chosen],
+            self.features,
+            self.numbers[chosen],
+        )
+
+    def __repr__(self) -> str:
+        return f"<Counterfactuals of {counted(len(self), 'row')}; print it to read it>"
+
+    def __str__(self) -> str:
+        told = [self.in_words(place) for place in range(min(len(self), MAX_ROWS_PRINTED))]
+        return "\n".join([*told, rows_left_out(len(self))]).rstrip("\n")
 
     @property
     def is_found(self) -> BoolArray:
@@ -43,11 +75,13 @@ class Counterfactuals:
         return as_table(columns)
 
     def in_words(self, row: int = 0, most_features: int = 5) -> str:
-        """One line about one row."""
+        """One line about one row; IndexError if there is no such row."""
+        row = row_at(row, len(self))
+        start = f"Row {self.numbers[row]} is {self.decided.tolist()[row]!r}"
         if not self.is_found[row]:
-            return f"Row {row} is {self.decided.tolist()[row]!r}; no other decision was found within bounds."
+            return f"{start}; no other decision was found within bounds."
         if self.distances[row] == 0.0:
-            return f"Row {row} is {self.decided.tolist()[row]!r}, as asked for; nothing has to change."
+            return f"{start}, as asked for; nothing has to change."
         sizes = np.abs(self.changes[row] / self.features.scale)
         order = np.argsort(-sizes, kind="stable")
         said = [
@@ -55,8 +89,9 @@ class Counterfactuals:
             for column in order[:most_features]
             if sizes[column] > 0.0
         ]
+        n_left = int((sizes > 0.0).sum()) - len(said)
+        more = f" and {counted(n_left, 'smaller change')}" if n_left else ""
         return (
-            f"Row {row} is {self.decided.tolist()[row]!r}; it would be {self.otherwise.tolist()[row]!r} with "
-            f"{', '.join(said)} "
-            f"({self.distances[row]:.2g} standard deviations away)."
+            f"{start}; it would be {self.otherwise.tolist()[row]!r} with {', '.join(said)}{more} "
+            f"({in_deviations(self.distances[row])} away)."
         )

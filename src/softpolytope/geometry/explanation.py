@@ -1,7 +1,8 @@
-"""Why a model says what it says of a row: who voted yes, with what share, and on what each vote hangs."""
+"""Explanations of rows: which experts vote yes, with what share, and on what each vote hangs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,13 @@ from softpolytope.geometry.features import Features
 from softpolytope.geometry.polytopes import LabellingPolytopes
 from softpolytope.geometry.regions import linear_predictors, log_contributions_at
 from softpolytope.geometry.tables import Columns, as_table
+from softpolytope.geometry.wording import (
+    MAX_ROWS_PRINTED,
+    counted,
+    in_deviations,
+    row_at,
+    rows_left_out,
+)
 from softpolytope.model.softplus import log_activations
 
 
@@ -34,9 +42,12 @@ def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, thresh
     return needed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """Two tables as dicts of columns: one line per row and labelling, and one per row and expert.
+    """Votes and shares of the experts at rows: two tables as dicts of columns, and text.
+
+    Print it to read it. `explanation[i]` is the explanation of one row, `explanation[a:b]` that of several; they keep
+    the numbers of their rows.
 
     `experts`: row, target (the class the expert speaks for), labelling, expert (its number, from one in order of
     weight, as in `polytopes`), weight, rate (its r q), share (of lambda; the shares of a row and labelling add up to
@@ -47,43 +58,87 @@ class Explanation:
 
     `rows`: row, target, labelling, rate (lambda), probability (by the best draw), n_yes; of draws also rate_low,
     rate_high (central interval of lambda over draws), yes_share (of draws in which an expert votes yes).
+
+    `switches` are features of two values, which cannot change by a little: the text names no change of theirs.
     """
 
     experts: Columns
     rows: Columns
     threshold: float
+    switches: frozenset[str] = frozenset()
 
-    def table(self, of: str = "experts") -> Any:
+    def __len__(self) -> int:
+        return len(self._numbers())
+
+    def __iter__(self) -> Iterator["Explanation"]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, index: SupportsIndex | slice) -> "Explanation":
+        numbers = self._numbers()
+        chosen = numbers[index if isinstance(index, slice) else [row_at(index, len(numbers))]]
+        return Explanation(_lines_of(self.experts, chosen), _lines_of(self.rows, chosen), self.threshold, self.switches)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {counted(len(self), 'row')}; print it to read it>"
+
+    def __str__(self) -> str:
+        told = [self.in_words(place) for place in range(min(len(self), MAX_ROWS_PRINTED))]
+        return "\n".join([*told, rows_left_out(len(self))]).rstrip("\n")
+
+    def _numbers(self) -> NDArray[np.intp]:
+        """Return the numbers of the rows, in their order."""
+        _, first = np.unique(self.rows["row"], return_index=True)
+        return np.asarray(self.rows["row"][np.sort(first)])
+
+    def table(self, of: Literal["experts", "rows"] = "experts") -> Any:
         """A table as a pandas DataFrame, or as a NumPy structured array where pandas is not installed."""
-        return as_table({"experts": self.experts, "rows": self.rows}[of])
+        if of not in ("experts", "rows"):
+            raise ValueError(f'table() takes "experts" or "rows"; got {of!r}.')
+        return as_table(self.experts if of == "experts" else self.rows)
 
     def in_words(self, row: int = 0, most_experts: int = 3) -> str:
-        """What matters of one row, in a few lines."""
+        """What matters of one row, in a few lines; IndexError if there is no such row."""
+        number = self._numbers()[row_at(row, len(self))]
         lines = []
-        for place in np.flatnonzero(self.rows["row"] == row):
-            target, labelling = self.rows["target"][place], self.rows["labelling"][place]
+        for place in np.flatnonzero(self.rows["row"] == number):
+            part = {name: column[place] for name, column in self.rows.items()}
+            votes, *experts = self.votes_in_words(int(place), most_experts)
             lines.append(
-                f"Row {row}, class {target!r}: P = {self.rows['probability'][place]:.3g} by labelling {labelling}, "
-                f"{self.rows['n_yes'][place]} of its experts vote yes (lift P over {self.threshold:g} alone)"
+                f"Row {number}, class {part['target']!r}: P = {part['probability']:.3g} by labelling "
+                f"{part['labelling']}, {votes} ({'lifts' if part['n_yes'] == 1 else 'lift'} P over {self.threshold:g} "
+                "alone)"
             )
-            own = (self.experts["row"] == row) & (self.experts["target"] == target)
-            own &= self.experts["labelling"] == labelling
-            order = np.flatnonzero(own)
-            order = order[np.argsort(-self.experts["share"][order], kind="stable")]
-            lines += [f"  {self._line(index)}" for index in order[:most_experts]]
+            lines += [f"  {line}" for line in experts]
         return "\n".join(lines)
 
+    def votes_in_words(self, place: int, most_experts: int = 3) -> list[str]:
+        """How many experts vote yes, and a line for each of the largest shares, for one line of the table `rows`."""
+        own = np.ones(len(self.experts["row"]), dtype=bool)
+        for name in ("row", "target", "labelling"):
+            own &= self.experts[name] == self.rows[name][place]
+        order = np.flatnonzero(own)
+        order = order[np.argsort(-self.experts["share"][order], kind="stable")]
+        n_yes = int(self.rows["n_yes"][place])
+        votes = f"{n_yes} of {counted(len(order), 'expert')} {'votes' if n_yes == 1 else 'vote'} yes"
+        return [votes, *(self._line(index) for index in order[:most_experts])]
+
     def _line(self, index: int) -> str:
-        part = {name: column[index] for name, column in self.experts.items()}
-        vote = "yes" if part["votes_yes"] else "no"
-        start = f"expert {part['expert']}: {vote}, share {100.0 * part['share']:.0f} %"
-        if not np.isfinite(part["margin_sd"]):
+        vote = {name: column[index] for name, column in self.experts.items()}
+        start = f"expert {vote['expert']}: {'yes' if vote['votes_yes'] else 'no'}, share {100.0 * vote['share']:.0f} %"
+        if not np.isfinite(vote["margin_sd"]):
             return f"{start}; no single criterion decides"
-        side = "beyond" if part["votes_yes"] else "short of"
-        return (
-            f"{start}; {abs(part['margin_sd']):.2g} standard deviations {side} criterion {part['criterion']} "
-            f"({part['feature']} {part['change']:+.3g} would bring it there)"
-        )
+        side = "beyond" if vote["votes_yes"] else "short of"
+        start = f"{start}; {in_deviations(abs(vote['margin_sd']))} {side} criterion {vote['criterion']}"
+        if vote["feature"] in self.switches:
+            return f"{start} (which depends most on {vote['feature']})"
+        return f"{start} ({vote['feature']} {vote['change']:+.3g} would bring it there)"
+
+
+def _lines_of(columns: Columns, chosen: NDArray[np.intp]) -> Columns:
+    """Return the lines of the chosen rows, in the order of the choice."""
+    places = [np.flatnonzero(columns["row"] == number) for number in chosen]
+    lines = np.concatenate([np.empty(0, dtype=np.intp), *places])
+    return {name: column[lines] for name, column in columns.items()}
 
 
 def expert_columns(polytopes: LabellingPolytopes, X: Any, first_row: int = 0) -> tuple[Columns, Columns]:

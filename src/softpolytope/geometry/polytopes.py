@@ -14,6 +14,7 @@ from softpolytope.geometry.faces import Box, Faces, bounding_faces
 from softpolytope.geometry.features import Features, inequality
 from softpolytope.geometry.polytope import Polytope
 from softpolytope.geometry.regions import log_contributions
+from softpolytope.geometry.wording import counted
 from softpolytope.model.posterior import Draws
 
 ONE_LAYER = (
@@ -30,7 +31,7 @@ TOO_WEAK = "too weak to vote yes anywhere in range"
 ONE_SIDE = " P is that of this labelling alone; the model averages it with that of the opposite labelling."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExpertRegion:
     """Where one expert, alone, lifts P over the threshold."""
 
@@ -69,6 +70,12 @@ class ExpertRegion:
             return Faces(np.empty((0, len(self.features.names))), np.empty(0), is_empty=True)
         return bounding_faces(self.coefficients, self.log_needed, within or self.features.box())
 
+    def __repr__(self) -> str:
+        return f"<Region of expert {self.expert}, weight {self.weight:.2g}; print it to read it>"
+
+    def __str__(self) -> str:
+        return self.in_words()
+
     def in_words(self, within: Box | None = None, most_terms: int = 5) -> str:
         """One line."""
         start = f"Expert {self.expert}, weight {self.weight:.2g}:"
@@ -84,7 +91,7 @@ class ExpertRegion:
         return f"{start} yes {'where' if len(self.coefficients) == 1 else 'only where'} {', and '.join(sides)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LabellingPolytopes:
     """The regions of all experts of one labelling, by the best draw."""
 
@@ -147,6 +154,13 @@ class LabellingPolytopes:
         normals = np.array([region.normals[0] for region in self.regions])
         return Polytope(normals.reshape(-1, len(self.features.names)), offsets)
 
+    def __repr__(self) -> str:
+        n_experts = counted(len(self.draw.expert_weights), "expert")
+        return f"<Polytopes of {n_experts} for class {self.target!r}; print it to read it>"
+
+    def __str__(self) -> str:
+        return self.in_words()
+
     def in_words(self, most_terms: int = 5) -> str:
         """A paragraph and one line per expert."""
         head = f"Class {self.target!r}, labelling {self.labelling}. {self.theorem}"
@@ -158,7 +172,7 @@ class LabellingPolytopes:
         return "\n".join([head, *lines])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Polytopes:
     """All polytopes of a model: those of each labelling (and class)."""
 
@@ -172,6 +186,9 @@ class Polytopes:
 
     def __getitem__(self, index: int) -> LabellingPolytopes:
         return self.labelings[index]
+
+    def __repr__(self) -> str:
+        return f"<Polytopes of {counted(len(self), 'labeling')}; print it to read it>"
 
     def __str__(self) -> str:
         return "\n".join(item.in_words() for item in self.labelings)

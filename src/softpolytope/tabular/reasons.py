@@ -1,7 +1,7 @@
 """Why a row is decided as it is, and what would change it, in terms of the raw columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.geometry.explanation import Explanation
 from softpolytope.geometry.polytopes import Polytopes
+from softpolytope.geometry.wording import in_deviations
 from softpolytope.tabular.encoding import CategoryColumn, NumericColumn
 from softpolytope.tabular.model import TableClassifier
 from softpolytope.tabular.table import Chunk, TableError, listed
@@ -22,6 +23,9 @@ class Change:
     before: float | str | None  # None if missing
     after: float | str
     taken: float | None = None  # what a missing number was taken for
+
+    def __str__(self) -> str:
+        return self.in_words()
 
     def in_words(self) -> str:
         """A few words."""
@@ -47,13 +51,16 @@ class NearestChange:
         """Whether there is one."""
         return bool(self.changes)
 
+    def __str__(self) -> str:
+        return self.in_words()
+
     def in_words(self) -> str:
         """One line."""
         if not self.is_found:
             stays = f" with {listed(self.fixed)} unchanged" if self.fixed else ""
             return f"It is {self.decided!r}; no other decision was found within the range of the training rows{stays}."
         said = ", ".join(change.in_words() for change in self.changes)
-        return f"It would be {self.otherwise!r} with {said}; {self.distance:.2g} standard deviations away."
+        return f"It would be {self.otherwise!r} with {said}; {in_deviations(self.distance)} away."
 
 
 def nearest_change(model: TableClassifier, row: Chunk, fixed: Sequence[str] = ()) -> NearestChange:
@@ -155,17 +162,10 @@ def explained(model: TableClassifier, encoded: FloatArray) -> Explanation:
     names = np.array(model.feature_names_, dtype=object)
     # The classifier itself knows its columns as x0, x1, ...
     numbers = np.array([int(name[1:]) for name in explanation.experts["feature"]], dtype=np.intp)
-    return Explanation({**explanation.experts, "feature": names[numbers]}, explanation.rows, explanation.threshold)
-
-
-def vote_in_words(model: TableClassifier, vote: dict[str, Any]) -> str:
-    """One line about an expert's vote; a column of zeros and ones cannot move by a little."""
-    start = f"expert {vote['expert']}: {'yes' if vote['votes_yes'] else 'no'}, share {100.0 * vote['share']:.0f} %"
-    if not np.isfinite(vote["margin_sd"]):
-        return f"{start}; no single criterion decides"
-    side = "beyond" if vote["votes_yes"] else "short of"
-    start = f"{start}; {abs(vote['margin_sd']):.2g} standard deviations {side} criterion {vote['criterion']}"
+    # A category is a column of zeros and ones.
     numeric = {column.name for column in model.encoder_.columns if isinstance(column, NumericColumn)}
-    if vote["feature"] in numeric:
-        return f"{start} ({vote['feature']} {vote['change']:+.3g} would bring it there)"
-    return f"{start} (which depends most on {vote['feature']})"
+    own = {model.feature_names_[int(name[1:])] for name in explanation.switches}
+    switches = own | (set(model.feature_names_) - numeric)
+    return replace(
+        explanation, experts={**explanation.experts, "feature": names[numbers]}, switches=frozenset(switches)
+    )
