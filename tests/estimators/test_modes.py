@@ -1,5 +1,6 @@
 """Classifiers fitted by climbs, at once or batch by batch."""
 
+import io
 import pickle
 import warnings
 from functools import partial
@@ -20,8 +21,10 @@ from softpolytope import (
     load_model,
 )
 from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._progress import ProgressLine
 from softpolytope.estimators._units import running_units, standardised
 from softpolytope.model.data import TrainingData
+from softpolytope.parallel.tasks import Progress
 
 SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
 
@@ -140,6 +143,14 @@ def test_progress_counts_climbs(moons, capsys):
     line = capsys.readouterr().err
     assert "100% of 42 climbs" in line
     assert "experts" in line
+
+
+@pytest.mark.parametrize(("n_active", "told"), [(0, "0 experts"), (1, "1 expert"), (2, "2 experts")])
+def test_progress_of_one_expert(n_active, told):
+    """One expert, but no experts or two."""
+    out = io.StringIO()
+    ProgressLine(1, out)(Progress(0, 0, 5, 5, "sweeps", -1.0, n_active))
+    assert out.getvalue().strip().endswith(f", {told}")
 
 
 def test_batches_teach():

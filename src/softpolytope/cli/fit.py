@@ -106,10 +106,16 @@ def _target(options: argparse.Namespace, table: Table) -> str:
 
 def _summary(path: str, plan: Plan) -> str:
     said = [
-        f"{column.name} ({len(column.categories)} categories)" if isinstance(column, CategoryColumn) else column.name
+        f"{column.name} ({_counted(len(column.categories), 'category', 'categories')})"
+        if isinstance(column, CategoryColumn)
+        else column.name
         for column in plan.encoder.columns
     ]
     return f"{path}: {plan.n_rows} rows; {listed(said)} -> {plan.target.name}: {listed(plan.target.classes)}"
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: Any) -> tuple[TableClassifier, int]:
@@ -123,7 +129,8 @@ def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: An
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
     found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
     say(f"\nTested on the {len(tested.codes)} rows of {options.test}:", *score_lines(found), sep="\n")
-    say(f"\nFitted to all {plan.n_rows} rows of {options.table}: {classifier.n_experts_} experts.")
+    n_experts = _counted(classifier.n_experts_, "expert", "experts")
+    say(f"\nFitted to all {plan.n_rows} rows of {options.table}: {n_experts}.")
     return TableClassifier.from_parts(encoder, plan.target, classifier, found), len(tested.codes)
 
 
@@ -153,7 +160,7 @@ def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say
     encoder = _filled(plan.encoder, part)
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
     again = "again, " if found else ""
-    say(f"\nFitted {again}to all {plan.n_rows} rows: {classifier.n_experts_} experts.")
+    say(f"\nFitted {again}to all {plan.n_rows} rows: {_counted(classifier.n_experts_, 'expert', 'experts')}.")
     n_tested = 0 if split is None else len(split[1])
     return TableClassifier.from_parts(encoder, plan.target, classifier, found), n_tested
 

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.geometry.wording import counted
 from softpolytope.report.scores import N_BINS, Calibration
 
 WIDTH, HEIGHT = 440.0, 300.0
@@ -48,11 +49,11 @@ def calibration_chart(calibration: Calibration, x_label: str, y_label: str) -> s
     most = int(calibration.counts.max())
     for place in range(len(calibration.counts)):
         left, n_rows = float(calibration.lower[place]), int(calibration.counts[place])
-        top = frame.y(0.25 * n_rows / most)
+        top, told = frame.y(0.25 * n_rows / most), counted(n_rows, "row")
         width = frame.x(1.0 / N_BINS) - frame.x(0.0) - 1.5
         bars.append(
             f'<rect class="bar" x="{frame.x(left):.1f}" y="{top:.1f}" width="{width:.1f}" '
-            f'height="{frame.y(0.0) - top:.1f}"><title>{n_rows:,} rows</title></rect>'
+            f'height="{frame.y(0.0) - top:.1f}"><title>{told}</title></rect>'
         )
         x, (low, high) = frame.x(float(calibration.predicted[place])), calibration.bands[place]
         kind = "" if calibration.is_covered[place] else " missed"
@@ -66,7 +67,7 @@ def calibration_chart(calibration: Calibration, x_label: str, y_label: str) -> s
         )
     diagonal = f'<path class="guide" d="M{frame.x(0):.1f} {frame.y(0):.1f}L{frame.x(1):.1f} {frame.y(1):.1f}"/>'
     axes = _axes(frame, x_label, y_label)
-    label = f"{y_label} against {x_label}, {len(calibration.counts)} bins; the table below has the numbers"
+    label = f"{y_label} against {x_label}, {counted(len(calibration.counts), 'bin')}; the table below has the numbers"
     return _svg(label, HEIGHT, [*axes, *bars, diagonal, *marks])
 
 

@@ -219,9 +219,9 @@ def fit_section(content: Content) -> str:
         caption = f"Experts for “{side.target}”: log-likelihood of the training rows"
         if content.inference == "gibbs":
             traces = side.posterior.log_likelihood
-            label = f"{caption}, {len(traces)} chains over {traces.shape[1]} sweeps"
+            label = f"{caption}, {words.count(len(traces), 'chain')} over {words.count(traces.shape[1], 'sweep')}"
             chart = charts.trace_chart(traces, content.first_kept, label)
-            caption += f", one line a chain; the first {content.first_kept:,} sweeps (shaded) were discarded"
+            caption += f", one line a chain; {_discarded(content.first_kept)}"
         else:
             values = side.posterior.draws.log_likelihood.tolist()
             label = f"{caption} by mode: {', '.join(f'{value:.5g}' for value in values)}"
@@ -230,6 +230,13 @@ def fit_section(content: Content) -> str:
         figures.append(f"<figure><figcaption>{escape(caption)}.</figcaption>{chart}</figure>")
     told = paragraphs(words.fit_sentences(content))
     return f'{told}<div class="grid-of-charts">{"".join(figures)}</div>{_diagnoses(content)}'
+
+
+def _discarded(n_sweeps: int) -> str:
+    """Return the part of a caption that tells of the burn-in."""
+    if n_sweeps == 1:
+        return "the first sweep (shaded) was discarded"
+    return f"the first {n_sweeps:,} sweeps (shaded) were discarded"
 
 
 def _diagnoses(content: Content) -> str:

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from softpolytope.geometry.wording import counted
 from softpolytope.inspection.diagnostics import LARGEST_R_HAT, in_words, n_draws_needed
 from softpolytope.report.content import Content, Side
 from softpolytope.report.scores import LEVEL, N_BINS
@@ -13,6 +14,10 @@ from softpolytope.report.scores import LEVEL, N_BINS
 FEW_ROWS = 200
 # Warnings about chains that are told in full.
 MOST_COMPLAINTS = 3
+
+
+# A number and its noun: 1 row, 2 rows.
+count = counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,6 @@ def percent(share: float) -> str:
     value = 100.0 * share
     # The space must not break.
     return f"{value:.1f}\u00a0%" if value < 99.95 or share == 1.0 else "> 99.9\u00a0%"
-
-
-def count(number: int, noun: str) -> str:
-    """A number and its noun: 1 row, 2 rows."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def listed(items: list[str]) -> str:
@@ -68,8 +68,9 @@ def _fitted(content: Content) -> str:
     if content.inference == "gibbs":
         n_chains, n_sweeps = posterior.log_likelihood.shape
         text = (
-            f"It was fitted by drawing from the posterior, {count(n_chains, 'chain')} of {n_sweeps:,} sweeps with the "
-            f"first {content.first_kept:,} discarded{both}, of which {count(len(posterior.draws), 'draw')} were kept"
+            f"It was fitted by drawing from the posterior, {count(n_chains, 'chain')} of {count(n_sweeps, 'sweep')} "
+            f"with the first {content.first_kept:,} discarded{both}, of which {count(len(posterior.draws), 'draw')} "
+            f"{'was' if len(posterior.draws) == 1 else 'were'} kept"
         )
     else:
         weights = ", each with random weights of the rows" if content.has_draws else ""
@@ -192,8 +193,8 @@ def calibration_sentences(content: Content) -> list[str]:
     event, n_bins = event_of(content), len(calibration.counts)
     n_missed = int((~calibration.is_covered).sum())
     how = (
-        f"Rows are put into {N_BINS} bins by the probability of {event}; {n_bins} of them have rows. Each dot is the "
-        f"share that turned out to be {event}, each bar its {LEVEL:.0%} band (Beta law, Jeffreys' prior)."
+        f"Rows are put into {N_BINS} bins by the probability of {event}, and there are rows in {n_bins}. Each dot is "
+        f"the share that turned out to be {event}, each bar its {LEVEL:.0%} band (Beta law, Jeffreys' prior)."
     )
     what = (
         f"{count(n_missed, 'band')} of {n_bins} {'misses' if n_missed == 1 else 'miss'} the diagonal; up to "
