@@ -57,5 +57,5 @@ def test_log_expm1(value):
 @pytest.mark.parametrize("threshold", [0.0, 1.0, -1.0, 2.0, float("nan")])
 def test_threshold_is_a_probability(threshold):
     """0, 1 and beyond are refused."""
-    with pytest.raises(ValueError, match="threshold must be a probability between 0 and 1"):
+    with pytest.raises(ValueError, match="threshold must be a number between 0 and 1, both excluded"):
         needed_rate(threshold)

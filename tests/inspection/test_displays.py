@@ -245,7 +245,7 @@ class TestDecisionDisplay:
         [
             ({"response": "price"}, "response must be one of"),
             ({"estimate": "median"}, "estimate must be"),
-            ({"threshold": 1.0}, "threshold must be a probability"),
+            ({"threshold": 1.0}, "threshold must be a number between 0 and 1"),
             ({"labelling": 2}, "labelling must be from 0 to 1; got 2"),
             ({"target": "fish"}, "target must be one of the classes"),
             ({"experts": "planes"}, "experts must be"),

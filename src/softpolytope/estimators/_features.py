@@ -1,4 +1,4 @@
-"""What a model remembers of the features of its training rows."""
+"""Summaries of the features of training rows, which a fitted model keeps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,17 +6,44 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry.features import Features
 from softpolytope.model.data import TrainingData
 
 # A column of equal numbers has a spread of rounding errors, below this share of its size.
 SMALLEST_SPREAD = 1e-13
+ROWS_AT_ONCE = 4096
+
+
+# Beyond this, doubles have no room for a fraction, and all of them are whole.
+LARGEST_INTEGER = 2.0**53
+
+
+def integer_columns(rows: Any, scale: FloatArray | None = None) -> BoolArray:
+    """Return whether all values of each column of dense or CSR rows, times its scale, are whole numbers."""
+    n_columns = rows.shape[1]
+    factors = np.ones(n_columns) if scale is None else scale
+    is_integer = np.ones(n_columns, dtype=bool)
+    is_sparse = sparse.issparse(rows)
+    # In blocks, so that what is held beside the rows stays small.
+    for start in range(0, rows.shape[0], ROWS_AT_ONCE):
+        block: Any = rows[start : start + ROWS_AT_ONCE]
+        if is_sparse:
+            values = block.data * factors[block.indices]
+            is_integer[block.indices[~_is_whole(values)]] = False
+        else:
+            chosen = np.flatnonzero(is_integer)
+            is_integer[chosen] = _is_whole(block[:, chosen] * factors[chosen]).all(axis=0)
+    return is_integer
+
+
+def _is_whole(values: FloatArray) -> BoolArray:
+    return np.asarray((values == np.floor(values)) & (np.abs(values) < LARGEST_INTEGER))
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSummary:
-    """Weight of the rows, and mean, standard deviation and range of each feature.
+    """Weight of the rows, and mean, standard deviation and range of each feature, and whether it was an integer.
 
     Of columns as large as 1e200 the square is no number, so deviations are kept, and never squared.
     """
@@ -26,6 +53,7 @@ class FeatureSummary:
     deviation: FloatArray  # (features,)
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
+    is_integer: BoolArray  # (features,), whether all rows had whole numbers; False in files that do not say
 
     @classmethod
     def of(cls, data: TrainingData) -> "FeatureSummary":
@@ -42,7 +70,9 @@ class FeatureSummary:
             lower, upper = design.min(axis=0), design.max(axis=0)
         scale = data.column_scale
         parts = (mean * scale, np.sqrt(variance) * scale, lower * scale, upper * scale)
-        return cls(weight, *(np.asarray(part[1:]) for part in parts))
+        mean, deviation, lower, upper = (np.asarray(part[1:]) for part in parts)
+        # Scales are powers of two, so that the numbers are the user's again.
+        return cls(weight, mean, deviation, lower, upper, integer_columns(design, scale)[1:])
 
     def merged(self, other: "FeatureSummary") -> "FeatureSummary":
         """Of both lots of rows."""
@@ -56,6 +86,7 @@ class FeatureSummary:
             np.hypot(within, np.sqrt(share * (1.0 - share)) * gap),
             np.minimum(self.lower, other.lower),
             np.maximum(self.upper, other.upper),
+            self.is_integer & other.is_integer,
         )
 
     def named(self, names: Any = None) -> Features:
@@ -63,4 +94,4 @@ class FeatureSummary:
         scale = self.deviation
         has_spread = scale > SMALLEST_SPREAD * np.maximum(np.abs(self.lower), np.abs(self.upper))
         known = [f"x{number}" for number in range(len(scale))] if names is None else [str(name) for name in names]
-        return Features(tuple(known), np.where(has_spread, scale, 1.0), self.lower, self.upper)
+        return Features(tuple(known), np.where(has_spread, scale, 1.0), self.lower, self.upper, self.is_integer)

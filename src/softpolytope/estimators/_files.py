@@ -49,6 +49,7 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     # All regressions have the same rows.
     features = classifier._fits[0].features
     arrays["features"] = np.stack([features.mean, features.deviation, features.lower, features.upper])
+    arrays["integer_features"] = features.is_integer
     for number, fit in enumerate(classifier._fits):
         arrays[f"{number}.probes"] = fit.probe_chances
         if fit.precision_rates is not None:
@@ -144,7 +145,13 @@ def _unpack_features(arrays: Arrays, n_features: int) -> FeatureSummary:
     parts = _typed(arrays, "features", "float64", 2)
     _check(parts.shape == (4, n_features), "the features do not match.")
     _check(bool((parts[1] >= 0.0).all() and (parts[2] <= parts[3]).all()), "the features' ranges are impossible.")
-    return FeatureSummary(1.0, *parts)
+    # Files of before do not say which features were integers.
+    is_integer = np.zeros(n_features, dtype=bool)
+    if "integer_features" in arrays:
+        is_integer = _typed(arrays, "integer_features", "bool", 1)
+        _check(len(is_integer) == n_features, "the features do not match.")
+    mean, deviation, lower, upper = parts
+    return FeatureSummary(1.0, mean, deviation, lower, upper, is_integer)
 
 
 def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, features: FeatureSummary) -> Fitted:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -129,7 +129,9 @@ class GeometryMixin:
             labelings = [item for regression in self.posterior_.regressions for item in regression.labelings]
             for total, labelling in zip(totals, labelings, strict=True):
                 total.update(_over_draws(labelling.draws, rows, threshold, level))
-        return Explanation(joined([part[0] for part in parts]), joined(totals), threshold)
+        features = polytopes[0].features
+        switches = frozenset(name for name, is_one in zip(features.names, features.is_switch, strict=True) if is_one)
+        return Explanation(joined([part[0] for part in parts]), joined(totals), threshold, switches)
 
     def counterfactual(
         self,
@@ -138,7 +140,7 @@ class GeometryMixin:
         *,
         bounds: Any = None,
         fixed: Sequence[str | int] = (),
-        integer: Sequence[str | int] = (),
+        integer: Sequence[str | int] | Literal["auto"] = "auto",
         scale: ArrayLike | None = None,
     ) -> Counterfactuals:
         """The smallest change of each row after which the model decides otherwise.
@@ -154,8 +156,10 @@ class GeometryMixin:
             one width of the training rows' range beyond that range.
         fixed : sequence of feature names or numbers
             Features that must not change.
-        integer : sequence of feature names or numbers
-            Features that, if they change, become whole numbers.
+        integer : "auto" or sequence of feature names or numbers
+            Features that, if they change, become whole numbers: by default those that were whole numbers in all
+            training rows; `integer=()` is none. Of these, a feature that was one of two neighboring numbers there, such
+            as 0 and 1, stays one of the two unless it has bounds.
         scale : array-like of shape (n_features,), optional
             What a change of each feature is measured in, by default the training rows' standard deviations.
 

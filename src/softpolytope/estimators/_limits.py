@@ -1,7 +1,7 @@
-"""What a user says about features that may change: bounds, fixed and whole ones, scales, classes wanted."""
+"""Limits of counterfactuals: bounds, fixed and integer features, scales, classes wanted."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +12,17 @@ from softpolytope.geometry.nearest import Limits
 
 
 def limits_of(
-    rows: FloatArray, features: Features, bounds: Any, fixed: Sequence[str | int], integer: Sequence[str | int]
+    rows: FloatArray,
+    features: Features,
+    bounds: Any,
+    fixed: Sequence[str | int],
+    integer: Sequence[str | int] | Literal["auto"],
 ) -> Limits:
     """How far each feature of each row may go."""
+    is_integer = _integers(integer, features)
     width = features.upper - features.lower
     width = np.where(width > 0.0, width, features.scale)
+    width = np.where(is_integer & features.is_switch, 0.0, width)
     # Without bounds the search must end somewhere: beyond the training rows the model knows nothing.
     lower = np.minimum(features.lower - width, rows - width)
     upper = np.maximum(features.upper + width, rows + width)
@@ -33,9 +39,21 @@ def limits_of(
             f"({lower[row, column]:g}, {upper[row, column]:g}); widen them, or name it in `fixed`."
         )
     lower, upper = np.where(is_fixed, rows, lower), np.where(is_fixed, rows, upper)
-    is_integer = np.zeros(len(width), dtype=bool)
-    is_integer[_columns("integer", integer, features)] = True
     return Limits(lower, upper, is_integer & ~is_fixed)
+
+
+def _integers(integer: Sequence[str | int] | Literal["auto"], features: Features) -> BoolArray:
+    """Return which features must stay whole numbers."""
+    is_integer = np.zeros(len(features.names), dtype=bool)
+    if not isinstance(integer, str):
+        is_integer[_columns("integer", integer, features)] = True
+    elif integer != "auto":
+        raise ValueError(
+            f'integer must be "auto" or a list of features; got the text {integer!r}: write [{integer!r}].'
+        )
+    elif features.is_integer is not None:
+        is_integer |= features.is_integer
+    return is_integer
 
 
 def _given(bounds: Any, features: Features) -> tuple[FloatArray, FloatArray]:

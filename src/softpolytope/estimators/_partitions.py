@@ -157,4 +157,5 @@ class PartitionedTask:
         moments = self.moments
         scale = np.where(moments.scale > 0.0, moments.scale, 1.0)
         deviation = np.sqrt(moments.square / moments.weight) * scale
-        return FeatureSummary(moments.weight, moments.mean * scale, deviation, moments.lower, moments.upper)
+        ends = (moments.lower, moments.upper)
+        return FeatureSummary(moments.weight, moments.mean * scale, deviation, *ends, moments.is_integer)

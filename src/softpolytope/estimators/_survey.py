@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.estimators._features import integer_columns
 from softpolytope.estimators._inputs import check_finite, check_labels_agree, ranges
 from softpolytope.parallel.keeper import Raw, StatelessRecipe
 
@@ -33,6 +34,7 @@ class Moments:
     square: FloatArray  # (features,), weighted sum of squared deviations
     lower: FloatArray  # (features,), in the user's units
     upper: FloatArray  # (features,)
+    is_integer: BoolArray  # (features,), whether all values are whole numbers
 
     def __add__(self, other: "Moments") -> "Moments":
         """Of both lots of rows."""
@@ -50,6 +52,7 @@ class Moments:
             one.square + two.square + share * one.weight * gap**2,
             np.minimum(one.lower, two.lower),
             np.maximum(one.upper, two.upper),
+            one.is_integer & two.is_integer,
         )
 
     def times(self, factor: float) -> "Moments":
@@ -164,7 +167,8 @@ def _moments(X: Any, weights: FloatArray) -> Moments:
     n_rows, n_features = X.shape
     if n_rows == 0:
         nothing = np.zeros(n_features)
-        return Moments(n_given, 0, 0.0, nothing, nothing, nothing, nothing + np.inf, nothing - np.inf)
+        none = (nothing + np.inf, nothing - np.inf, np.ones(n_features, dtype=bool))
+        return Moments(n_given, 0, 0.0, nothing, nothing, nothing, *none)
     is_sparse = bool(sparse.issparse(X))
     lower, upper = ranges(X)
     scale = power_of_two(np.maximum(np.abs(lower), np.abs(upper)))
@@ -180,7 +184,7 @@ def _moments(X: Any, weights: FloatArray) -> Moments:
         scaled = X / divisor if (divisor != 1.0).any() else X
         mean = shares @ scaled
         square = weight * (shares @ (scaled - mean) ** 2)
-    return Moments(n_given, n_rows, weight, scale, mean, np.asarray(square), lower, upper)
+    return Moments(n_given, n_rows, weight, scale, mean, np.asarray(square), lower, upper, integer_columns(X))
 
 
 def power_of_two(largest: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry.faces import Box
 
 # Terms of less than this share of the largest, in standard deviations, are not worth reading.
@@ -13,12 +13,20 @@ SMALLEST_TERM = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Names, standard deviations and ranges of the training rows' features."""
+    """Names, standard deviations and ranges of the training rows' features, and which were whole numbers there."""
 
     names: tuple[str, ...]
     scale: FloatArray  # (features,)
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
+    is_integer: BoolArray | None = None  # (features,); None if that is not known
+
+    @property
+    def is_switch(self) -> BoolArray:
+        """Whether a feature was one of two neighboring whole numbers, such as 0 and 1, (features,)."""
+        if self.is_integer is None:
+            return np.zeros(len(self.names), dtype=bool)
+        return np.asarray(self.is_integer & (self.upper - self.lower == 1.0))
 
     def box(self) -> Box:
         """The smallest that holds all training rows."""

@@ -9,19 +9,19 @@ less. A point is returned only if the model, asked again, decides otherwise ther
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry.decision import ROUNDING, SMALLEST, Decision, Hyperplane
+from softpolytope.geometry.decision import ROUNDING, Decision, Hyperplane
+from softpolytope.geometry.directions import even_directions, shortest_steps, ways_around
 from softpolytope.geometry.features import Features
-from softpolytope.geometry.lattice import Lattice, nearest_on_lattice
+from softpolytope.geometry.lattice import Lattice, Tangents, nearest_on_lattice
 
-# Rays by even spread, in two dimensions and in more; points of other classes that rays aim at.
-N_RAYS_IN_PLANE, N_RAYS, N_AIMS, N_SCATTERED = 180, 64, 32, 512
+# Points of other classes that rays aim at.
+N_AIMS, N_SCATTERED = 32, 512
 # Places looked at along each ray, closer together near the row.
 N_STEPS = 48
 # Crossings per row that slide, and how alike the directions of two of them may be (their cosine).
@@ -29,8 +29,10 @@ N_SLIDES, MOST_ALIKE = 8, 0.95
 MOST_TURNS = 60
 SMALLEST_GAIN = 1e-10
 N_HALVINGS = 24
-# Angles by which the nearest point is turned in the end, from the first to the last, and ways it is turned.
-FIRST_ANGLE, LAST_ANGLE, MOST_WAYS, MOST_POLISHES = 0.02, 1e-5, 16, 100
+# Angles by which the nearest point is turned in the end, from the first to the last.
+FIRST_ANGLE, LAST_ANGLE, MOST_POLISHES = 0.02, 1e-5, 100
+# Points of the boundary that a search with integer features fixed aims at.
+N_TARGETS = 3
 # Rows whose rays are looked at together: bounds memory.
 ROWS_AT_ONCE = 64
 
@@ -121,29 +123,58 @@ class _Search:
         return np.where(is_beyond[:, None], self._places(rows, steps), np.nan)
 
     def _on_lattice(self, row: int, steps: FloatArray, aims: FloatArray) -> FloatArray:
-        """The nearest point of one row whose whole features stay whole."""
-        whole = np.flatnonzero(self._limits.is_integer)
-        lower, upper = self._limits.lower[row], self._limits.upper[row]
+        """The nearest point of one row whose integer features stay whole."""
+        steps = steps[np.argsort(np.linalg.norm(steps, axis=1), kind="stable")]
+        rows = np.full(len(steps), row)
+        places = self._places(rows, steps)
+        normals = self._decision.gap_slopes(places, self._is_wanted[:, rows]) * self._scale
+        integers = np.flatnonzero(self._limits.is_integer)
+        limits = (self._limits.lower[row], self._limits.upper[row])
 
         def solve(bases: FloatArray) -> FloatArray:
             parts = range(0, len(bases), ROWS_AT_ONCE)
-            return np.concatenate([self._with_whole(bases[a : a + ROWS_AT_ONCE], row, aims) for a in parts])
+            return np.concatenate([self._with_integers(bases[a : a + ROWS_AT_ONCE], row, places) for a in parts])
 
-        return nearest_on_lattice(Lattice(self._rows[row], whole, self._scale, lower, upper), steps, solve)
+        lattice = Lattice(self._rows[row], integers, self._scale, *limits)
+        best = nearest_on_lattice(lattice, Tangents(steps, normals), solve)
+        base = np.where(self._limits.is_integer, best, self._rows[row])
+        if np.isnan(best).any() or np.array_equal(best, base):
+            return best
+        # The choice is made; the other features deserve a search of their own.
+        again = self._fixed_search(base[None], row).nearest(aims, self._decision.codes(aims))[0]
+        return again if lattice.distances(again) < lattice.distances(best) else best
 
-    def _with_whole(self, bases: FloatArray, row: int, aims: FloatArray) -> FloatArray:
-        """The nearest point to each base that moves no whole feature; the base itself if it is a wanted one."""
+    def _with_integers(self, bases: FloatArray, row: int, targets: FloatArray) -> FloatArray:
+        """A near point to each base that moves no integer feature; the base itself if it is a wanted one."""
         is_wanted = np.repeat(self._is_wanted[:, [row]], len(bases), axis=1)
         points = np.where((self._gap_at(bases, is_wanted) > 0.0)[:, None], bases, np.nan)
-        is_integer = self._limits.is_integer
         open_ = np.flatnonzero(np.isnan(points[:, 0]))
-        if len(open_) and not is_integer.all():
-            own = bases[open_]
-            lower = np.where(is_integer, own, self._limits.lower[row])
-            upper = np.where(is_integer, own, self._limits.upper[row])
-            limits = Limits(lower, upper, np.zeros_like(is_integer))
-            search = _Search(self._decision, own, is_wanted[:, open_], limits, self._scale)
-            points[open_] = search.nearest(aims, self._decision.codes(aims))
+        if len(open_) and not self._limits.is_integer.all():
+            points[open_] = self._fixed_search(bases[open_], row).nearest_towards(targets[:N_TARGETS])
+        return points
+
+    def _fixed_search(self, bases: FloatArray, row: int) -> "_Search":
+        """A search from bases that belong to a row, with the integer features fixed."""
+        is_integer = self._limits.is_integer
+        lower = np.where(is_integer, bases, self._limits.lower[row])
+        upper = np.where(is_integer, bases, self._limits.upper[row])
+        is_wanted = np.repeat(self._is_wanted[:, [row]], len(bases), axis=1)
+        limits = Limits(lower, upper, np.zeros_like(is_integer))
+        return _Search(self._decision, bases, is_wanted, limits, self._scale)
+
+    def nearest_towards(self, targets: FloatArray) -> FloatArray:
+        """A near point for each row, by a few rays towards places and up the gradient: quick, not thorough."""
+        hyperplane = self._decision.hyperplane()
+        if hyperplane is not None:
+            return self._across(hyperplane)
+        slopes = self._decision.gap_slopes(self._rows, self._is_wanted) * self._scale
+        given = [
+            np.concatenate([slope[None], (targets - row) / self._scale])
+            for slope, row in zip(slopes, self._rows, strict=True)
+        ]
+        row_of, steps = self._shortest(*self._crossings(*self._unit_rays(given, 1)))
+        points = np.full(self._rows.shape, np.nan)
+        points[row_of] = self._places(row_of, self._turned(row_of, steps))
         return points
 
     def _gap(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
@@ -169,18 +200,24 @@ class _Search:
 
         What may not move is left out.
         """
-        common = np.concatenate([_even_directions(self._rows.shape[1]), self._normals()])
-        row_of, found, distances = [], [], []
+        common = np.concatenate([even_directions(self._rows.shape[1]), self._normals()])
+        given = []
         for number, row in enumerate(self._rows):
             towards = (aims[self._is_wanted[aim_codes, number]] - row) / self._scale
             nearest = np.argsort(np.linalg.norm(towards, axis=1), kind="stable")[:N_AIMS]
-            rays = np.concatenate([common, towards[nearest]])
+            given.append(np.concatenate([common, towards[nearest]]))
+        return self._unit_rays(given, len(common))
+
+    def _unit_rays(self, given: list[FloatArray], first_aim: int) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+        """The same of directions (rays, features) for each row, those from a place on with an aim at their end."""
+        row_of, found, distances = [], [], []
+        for number, rays in enumerate(given):
             can_move = np.where(rays > 0.0, self._upper[number] > 0.0, self._lower[number] < 0.0)
-            rays = np.where(can_move, rays, 0.0)
+            rays = np.where(can_move, rays, 0.0)  # noqa: PLW2901  # what may not move is left out
             length = np.linalg.norm(rays, axis=1)
             is_ray = length > 0.0
             found.append(rays[is_ray] / length[is_ray, None])
-            distances.append(np.where(np.arange(len(rays)) < len(common), np.inf, length)[is_ray])
+            distances.append(np.where(np.arange(len(rays)) < first_aim, np.inf, length)[is_ray])
             row_of.append(np.full(is_ray.sum(), number))
         return np.concatenate(row_of), np.concatenate(found), np.concatenate(distances)
 
@@ -274,7 +311,7 @@ class _Search:
 
     def _polished(self, row_of: NDArray[np.intp], steps: FloatArray) -> FloatArray:
         """Turn steps this way and that, and keep what makes them shorter."""
-        ways = _ways(self._rows.shape[1])
+        ways = ways_around(self._rows.shape[1])
         angle = np.full(len(steps), FIRST_ANGLE)
         moving = np.arange(len(steps))
         for _ in range(MOST_POLISHES):
@@ -307,45 +344,3 @@ class _Search:
         is_crossing = self._gap(rows, steps * beyond[:, None]) > 0.0
         length = self._halved(rows, steps, np.zeros(len(steps)), np.where(is_crossing, beyond, 0.0))
         return steps * length[:, None], is_crossing & (length > 0.0)
-
-
-def shortest_steps(normals: FloatArray, needed: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """The shortest steps, lower <= step <= upper, with normal . step >= needed, one per row.
-
-    Without bounds that is a multiple of the normal in closed form. With them it is a multiple clipped to the bounds,
-    and halving finds which; where none is enough, as far as the bounds go.
-    """
-    square = np.maximum((normals**2).sum(axis=1), SMALLEST)
-    multiple = needed / square
-    steps = multiple[:, None] * normals
-    is_clipped = ((steps < lower) | (steps > upper)).any(axis=1)
-    low, high = multiple, multiple.copy()
-    for _ in range(80):
-        reached = (normals * np.clip(high[:, None] * normals, lower, upper)).sum(axis=1)
-        high = np.where(reached < needed, 2.0 * high, high)
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        reached = (normals * np.clip(middle[:, None] * normals, lower, upper)).sum(axis=1)
-        low, high = np.where(reached < needed, middle, low), np.where(reached < needed, high, middle)
-    return np.asarray(np.where(is_clipped[:, None], np.clip(high[:, None] * normals, lower, upper), steps))
-
-
-def _even_directions(n_features: int) -> FloatArray:
-    """Directions spread over the sphere, both ways along each axis among them."""
-    axes = np.concatenate([np.eye(n_features), -np.eye(n_features)])
-    if n_features == 1:
-        return axes
-    if n_features == 2:
-        angles = 2.0 * np.pi * np.arange(N_RAYS_IN_PLANE) / N_RAYS_IN_PLANE
-        return np.column_stack([np.cos(angles), np.sin(angles)])
-    # Always the same ones: equal rows get equal answers.
-    return np.concatenate([axes, np.random.default_rng(0).standard_normal((N_RAYS, n_features))])
-
-
-@cache
-def _ways(n_features: int) -> FloatArray:
-    """Ways in which a step is turned: along the features or, if these are many, some directions at random."""
-    if 2 * n_features <= MOST_WAYS:
-        return np.concatenate([np.eye(n_features), -np.eye(n_features)])
-    some = np.random.default_rng(1).standard_normal((MOST_WAYS, n_features))
-    return np.asarray(some / np.linalg.norm(some, axis=1, keepdims=True))
