@@ -342,12 +342,11 @@ def test_unknown_tables(stack_model):
 
 
 def test_one_is_singular(stack_model, rows):
-    """One expert votes and lifts, several vote and lift; one deviation is one deviation."""
+    """No "1 experts" and no "1 standard deviations" anywhere."""
     told = [line for row in range(60) for line in stack_model.explain(rows[0][:60]).in_words(row).splitlines()]
     heads = [line for line in told if line.startswith("Row")]
-    assert any(re.search(r", 1 of \d+ experts votes yes \(lifts P", line) for line in heads)
-    assert any(re.search(r", 0 of \d+ experts vote yes \(lift P", line) for line in heads)
-    assert not any(re.search(r" 1 of \d+ experts? vote | 1 standard deviations|of 1 experts", line) for line in told)
+    assert all(re.search(r", yes from \d of ([02-9] experts|1 expert) ", line) for line in heads)
+    assert not any(re.search(r"(?<![.\d])1 (experts|standard deviations)", line) for line in told)
     assert (in_deviations(0.996), in_deviations(1.04)) == ("1 standard deviation", "1 standard deviation")
     assert (in_deviations(0.5), in_deviations(10.0)) == ("0.5 standard deviations", "10 standard deviations")
 

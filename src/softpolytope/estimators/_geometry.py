@@ -117,7 +117,7 @@ class GeometryMixin:
         >>> X, y = make_circle(300, random_state=0)
         >>> model = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y)
         >>> print(model.explain([[2.0, 1.0]]).in_words(most_experts=1))
-        Row 0, class 1: P = 0.999 by labelling 0, 1 of 4 experts votes yes (lifts P over 0.5 alone)
+        Row 0, class 1: P = 0.999 by labelling 0, yes from 1 of 4 experts (a yes alone lifts P over 0.5)
           expert 3: yes, share 90 %; 0.66 standard deviations beyond criterion 1 (x1 -0.761 would bring it there)
         """
         level = checked_probability("level", level)

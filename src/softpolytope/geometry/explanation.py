@@ -105,8 +105,7 @@ class Explanation:
             votes, *experts = self.votes_in_words(int(place), most_experts)
             lines.append(
                 f"Row {number}, class {part['target']!r}: P = {part['probability']:.3g} by labelling "
-                f"{part['labelling']}, {votes} ({'lifts' if part['n_yes'] == 1 else 'lift'} P over {self.threshold:g} "
-                "alone)"
+                f"{part['labelling']}, {votes} (a yes alone lifts P over {self.threshold:g})"
             )
             lines += [f"  {line}" for line in experts]
         return "\n".join(lines)
@@ -119,7 +118,7 @@ class Explanation:
         order = np.flatnonzero(own)
         order = order[np.argsort(-self.experts["share"][order], kind="stable")]
         n_yes = int(self.rows["n_yes"][place])
-        votes = f"{n_yes} of {counted(len(order), 'expert')} {'votes' if n_yes == 1 else 'vote'} yes"
+        votes = f"yes from {n_yes} of {counted(len(order), 'expert')}"
         return [votes, *(self._line(index) for index in order[:most_experts])]
 
     def _line(self, index: int) -> str:
