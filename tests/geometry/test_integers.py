@@ -166,7 +166,7 @@ def test_cost_does_not_grow_with_integer_features(n_integer, n_free, monkeypatch
         return scores(self, rows)
 
     monkeypatch.setattr(Decision, "scores", counted)
-    found = model.counterfactual(X[:3])
+    found = model.counterfactual(X[:3], integer=list(range(n_integer)))
     assert found.is_found.all()
     assert n_evaluated / 3 < 100_000
 
