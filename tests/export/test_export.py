@@ -149,6 +149,24 @@ def test_onnx_of_a_pipeline(kind):
             assert label.tolist() == pipeline.predict(X.astype(dtype)).tolist()
 
 
+@pytest.mark.parametrize(
+    "labels", [np.array([3, 2**63 + 5], np.uint64), np.array([-1, 2**63 - 1]), np.array([0, 2**63 - 1], np.uint64)]
+)
+def test_onnx_labels_end_at_int64(labels):
+    """A larger one is refused, in pipelines too; the largest that fits comes back."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    X, codes = load_iris(return_X_y=True)
+    model = SoftplusClassifier(inference="map", n_restarts=1, random_state=0).fit(X, labels[(codes == 0).astype(int)])
+    if labels.max() < 2**63:
+        assert run_onnx(model.to_onnx(), X)[0].tolist() == model.predict(X).tolist()
+        return
+    with pytest.raises(ValueError, match=r"64-bit integers.*got 9223372036854775813\. Code the classes"):
+        model.to_onnx()
+    register_with_skl2onnx(list(CLASSIFIERS.values()))
+    with pytest.raises(ValueError, match="64-bit integers"):
+        skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+
+
 def test_pipelines_need_skl2onnx(monkeypatch):
     """Without it, what to install is said."""
     monkeypatch.setitem(sys.modules, "skl2onnx", None)

@@ -242,8 +242,16 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _is_text(classes: NDArray[Any]) -> bool:
+    """Whether labels are text; numbers that ONNX has no labels for are refused."""
     if classes.dtype.kind in "OU":
         return True
+    # Exact in every type: the largest label of ONNX itself is no double.
+    beyond = [label for label in classes.tolist() if not -(2**63) <= label < 2**63]
+    if beyond:
+        raise ValueError(
+            f"ONNX labels are 64-bit integers, from -2**63 to 2**63 - 1; got {beyond[0]!r}. Code the classes as smaller "
+            "numbers or as text."
+        )
     if classes.dtype.kind in "iub" or bool((classes == classes.astype(np.int64)).all()):
         return False
     raise ValueError("ONNX labels must be text or whole numbers; code the classes as one of these.")
