@@ -1,5 +1,6 @@
 """Fitted classifiers to and from model files."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_acti
                 "log_likelihood": "float64"}  # fmt: skip
 _SERIES = ("log_likelihood", "n_active", "mass")
 _CLASS_KINDS = {"b": "bool", "i": "int64", "u": "uint64", "f": "float64", "U": "str", "O": "str"}
+_CLASS_TYPES = {"bool": bool, "int64": int, "uint64": int, "float64": float, "str": str}
 MOST_CLASSES = 100_000
 # What else a file may hold, by the name in its header: rooms above this one say how theirs are read.
 _OTHER_MODELS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
@@ -33,9 +35,22 @@ def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -
 def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
     header, arrays = packed_classifier(classifier)
+    known = {header["class"]: type(classifier)}
+    write_model(path, header, arrays, classifier.classes_, lambda header, arrays: classifier_from(header, arrays, known))
+
+
+def write_model(
+    path: str | Path,
+    header: dict[str, Any],
+    arrays: Arrays,
+    classes: NDArray[Any],
+    unpack: Callable[[dict[str, Any], Arrays], Any],
+) -> None:
+    """Write a model file, after `unpack` has read what will be in it and found these classes."""
     try:
-        again = classifier_from(header, arrays, {header["class"]: type(classifier)})
-        _check(again.classes_.tolist() == classifier.classes_.tolist(), "a label would be another one there.")
+        # By way of JSON, as the reader will have it.
+        again = unpack(json.loads(json.dumps(header, allow_nan=False)), arrays)
+        _check(again.classes_.tolist() == classes.tolist(), "a label would be another one there.")
     except (ModelFileError, ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"this model cannot be saved, because no one could read the file: {error}") from error
     write_archive(path, header, arrays)
@@ -61,7 +76,7 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     header = {
         "class": type(classifier).__name__,
         "parameters": _plain_parameters(classifier.get_params(deep=False)),
-        "classes": _plain_classes(classifier.classes_),
+        "classes": plain_classes(classifier.classes_),
         "n_features": int(classifier.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "inference": classifier.inference_,
@@ -91,14 +106,7 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     classifier = known[header["class"]]()
     classifier.set_params(**_checked_parameters(header["parameters"], classifier.get_params(deep=False)))
     checked_settings(classifier)
-    classes = header["classes"]
-    values = classes["values"]
-    _check(classes["kind"] in _CLASS_KINDS.values() and isinstance(values, list), "the classes are not readable.")
-    _check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
-    wanted = {"bool": bool, "int64": int, "uint64": int, "float64": float, "str": str}[classes["kind"]]
-    _check(all(type(value) is wanted for value in values), "the classes are not of one kind.")
-    classifier.classes_ = np.array(values, dtype=classes["kind"])
-    _check(len(np.unique(classifier.classes_)) == len(values), "two classes are the same.")
+    classifier.classes_ = classes_from(header["classes"])
     n_features = header["n_features"]
     _check(type(n_features) is int and n_features >= 1, "the number of features is impossible.")
     classifier.n_features_in_ = n_features
@@ -108,7 +116,8 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
         _check(all(isinstance(name, str) for name in names), "the feature names are not text.")
         classifier.feature_names_in_ = np.array(names, dtype=object)
     regressions = header["regressions"]
-    expected = 1 if len(values) == 2 else len(values)
+    n_classes = len(classifier.classes_)
+    expected = 1 if n_classes == 2 else n_classes
     _check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
     features = _unpack_features(arrays, n_features)
     classifier._fits = [
@@ -238,8 +247,21 @@ def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, An
     return parameters
 
 
-def _plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
+def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
+    """Labels as a file holds them: their kind and their values."""
     kind = _CLASS_KINDS.get(classes.dtype.kind)
     if kind is None or (kind == "str" and not all(isinstance(value, str) for value in classes.tolist())):
         raise ValueError(f"classes of type {classes.dtype} cannot be saved; use numbers, booleans or text as labels.")
     return {"kind": kind, "values": classes.tolist()}
+
+
+def classes_from(plain: Any) -> NDArray[Any]:
+    """Labels of what `plain_classes` gave, checked."""
+    kind, values = plain["kind"], plain["values"]
+    _check(kind in _CLASS_TYPES and isinstance(values, list), "the classes are not readable.")
+    _check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
+    _check(all(type(value) is _CLASS_TYPES[kind] for value in values), "the classes are not of one kind.")
+    classes = np.array(values, dtype=kind)
+    _check(kind != "float64" or bool(np.isfinite(classes).all()), "a class is not a finite number.")
+    _check(len(np.unique(classes)) == len(values), "two classes are the same.")
+    return classes

@@ -13,13 +13,16 @@ from sklearn.base import clone
 
 from softpolytope._typing import FloatArray
 from softpolytope.estimators._files import (
+    classes_from,
     classifier_from,
     load_classifier,
     packed_classifier,
+    plain_classes,
     register_model,
+    write_model,
 )
 from softpolytope.estimators.classifiers import CLASSIFIERS, SumStackSoftplusClassifier
-from softpolytope.export.archive import ModelFileError, write_archive
+from softpolytope.export.archive import ModelFileError
 from softpolytope.tabular.encoding import TableEncoder
 from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, read_rows, study
 from softpolytope.tabular.readers import open_table
@@ -200,10 +203,11 @@ class TableClassifier:
             "class": KIND,
             "columns": self.encoder_.to_plain(),
             "target": self.target_.name,
+            "classes": plain_classes(self.target_.labels),
             "held_out": self.held_out_,
             "classifier": header,
         }
-        write_archive(path, document, arrays)
+        write_model(path, document, arrays, self.classes_, _unpacked)
 
 
 def _opened(table: Any) -> Any:
@@ -216,11 +220,11 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TableC
     name = header["target"]
     if type(name) is not str:
         raise ModelFileError("the target has no name.")
-    classes = tuple(classifier.classes_.tolist())
-    if set(map(type, classes)) not in ({int}, {str}):
-        raise ModelFileError("the classes are neither whole numbers nor text.")
+    # Files of earlier versions have the labels of the classifier only.
+    labels = classes_from(header["classes"]) if "classes" in header else classifier.classes_
+    target = Target(name, tuple(labels.tolist()))
     encoder = TableEncoder.from_plain(header["columns"])
-    return TableClassifier.from_parts(encoder, Target(name, classes), classifier, _checked_scores(header["held_out"]))
+    return TableClassifier.from_parts(encoder, target, classifier, _checked_scores(header["held_out"]))
 
 
 def _checked_scores(plain: Any) -> Scores:
