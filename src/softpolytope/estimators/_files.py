@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -
 def save_classifier(classifier: Any, path: str | Path) -> None:
     """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
     header, arrays = packed_classifier(classifier)
-    known = {header["class"]: type(classifier)}
-    write_model(path, header, arrays, classifier.classes_, lambda header, arrays: classifier_from(header, arrays, known))
+    unpack = partial(classifier_from, known={header["class"]: type(classifier)})
+    write_model(path, header, arrays, classifier.classes_, unpack)
 
 
 def write_model(

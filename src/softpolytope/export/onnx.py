@@ -249,8 +249,8 @@ def _is_text(classes: NDArray[Any]) -> bool:
     beyond = [label for label in classes.tolist() if not -(2**63) <= label < 2**63]
     if beyond:
         raise ValueError(
-            f"ONNX labels are 64-bit integers, from -2**63 to 2**63 - 1; got {beyond[0]!r}. Code the classes as smaller "
-            "numbers or as text."
+            f"ONNX labels are 64-bit integers, from -2**63 to 2**63 - 1; got {beyond[0]!r}. Code the classes as "
+            "smaller numbers or as text."
         )
     if classes.dtype.kind in "iub" or bool((classes == classes.astype(np.int64)).all()):
         return False
