@@ -2,9 +2,9 @@
 
     python benchmarks/fuzz_model_files.py --files 100000
 
-Every file is a good one with bytes flipped, cut, repeated or inserted, or with an edited header under correct
-checksums. It must load as a model that predicts, or raise a ModelFileError; memory may peak at twice the file's size,
-and a little.
+Every file is a good one, of chains or of modes and with the state of the fit, with bytes flipped, cut, repeated or
+inserted, or with an edited header under correct checksums. It must load as a model that predicts, or raise a
+ModelFileError; memory may peak at twice the file's size, and a little.
 """
 
 import argparse
@@ -26,18 +26,23 @@ from softpolytope.export.archive import ModelFileError
 
 # What reading a header and making the objects takes, whatever the size of the arrays.
 ALLOWANCE = 1_500_000
+KINDS = ("chains", "modes", "batches")
 
 
-def good_file(path):
-    """Write a small model, and return its bytes."""
+def good_file(path, kind="chains"):
+    """Write a small model of chains, modes or batches with the state of its fit, and return its bytes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
-    model = SumStackSoftplusClassifier(
-        inference="gibbs", n_sweeps=12, max_experts=3, n_layers=2, class_weight={0: 1.0, 1: 2.0}
-    )
+    y = (X[:, 0] > 0).astype(int)
+    options = {"max_experts": 3, "n_layers": 2, "class_weight": {0: 1.0, 1: 2.0}, "random_state": 0, "warm_start": True}
+    inference = {"inference": "gibbs", "scan": "paper", "n_sweeps": 12} if kind == "chains" else {"inference": "map"}
+    model = SumStackSoftplusClassifier(**options, **inference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.set_params(random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+        if kind == "batches":
+            model.partial_fit(X[:30], y[:30], classes=[0, 1]).partial_fit(X[30:], y[30:])
+        else:
+            model.fit(X, y)
     model.save(path)
     return path.read_bytes()
 
@@ -157,10 +162,10 @@ def main():
     start, counts = time.perf_counter(), {"loaded": 0, "refused": 0}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.softpolytope"
-        good = good_file(path)
+        goods = [good_file(path, kind) for kind in KINDS]
         rng = random.Random(options.seed)  # noqa: S311  # no secret
         for number in range(options.files):
-            data = mutated(good, rng)
+            data = mutated(goods[number % len(goods)], rng)
             path.write_bytes(data)
             try:
                 counts[try_file(path, len(data))] += 1

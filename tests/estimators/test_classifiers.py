@@ -199,7 +199,7 @@ def test_warm_start_goes_on(moons):
 
 
 def test_warm_start_keeps_to_its_model(moons):
-    """Other parameters or columns are refused, also when there is nothing to do; with no chains kept it starts anew."""
+    """Other parameters or columns are refused, also with nothing to do; with no chains kept it starts from scratch."""
     X, y = moons
     model = SumStackSoftplusClassifier(**SHORT, warm_start=True).fit(X, y)
     before = model.predict_proba(X)
@@ -219,7 +219,7 @@ def test_warm_start_keeps_to_its_model(moons):
         model.fit(X, 1 - y)
     assert np.array_equal(model.predict_proba(X), before)
     cold = SumStackSoftplusClassifier(**SHORT).fit(X, y).set_params(warm_start=True)
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts from scratch"):
         cold.fit(X, y)
 
 
@@ -265,7 +265,7 @@ def test_diagnostics_after_another_inference(moons):
     """Chains after modes are diagnosed after their own burn-in."""
     X, y = moons
     model = SumStackSoftplusClassifier(max_experts=3, random_state=0, n_sweeps=1000, warm_start=True).fit(X, y)
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts from scratch"):
         model.set_params(inference="gibbs", n_sweeps=60, start="random").fit(X, y)
     assert model._first_kept == 30
     assert any("log-likelihood" in item.name for item in model.diagnostics())

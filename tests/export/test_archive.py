@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from fuzz_model_files import edited, good_file, mutated, try_file
+from fuzz_model_files import KINDS, edited, good_file, mutated, try_file
 from softpolytope import (
     Prior,
     SoftplusClassifier,
@@ -71,10 +71,11 @@ def test_labels_that_are_no_plain_data(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mutated_files(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutated_files(kind, tmp_path):
     """A few hundred of what `benchmarks/fuzz_model_files.py` tries by the hundred thousand."""
     path = tmp_path / "m"
-    good = good_file(path)
+    good = good_file(path, kind)
     assert try_file(path, len(good)) == "loaded"
     rng = random.Random(20261115)  # noqa: S311  # no secret
     found = []

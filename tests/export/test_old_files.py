@@ -1,23 +1,12 @@
 """Model files of earlier versions: they load and predict what they did."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from model_fixtures import FIXTURES, fixture_module
 
 from softpolytope import load_model
-
-FIXTURES = Path(__file__).parent / "fixtures"
-
-
-def fixture_module():
-    """The script that made the files, for its rows."""
-    spec = importlib.util.spec_from_file_location("make_model_fixtures", FIXTURES / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def asked_rows(name):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from softpolytope.estimators._batches import BatchMixin
+from softpolytope.estimators._batches import NO_STATE, BatchMixin
 from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import FitInterrupted, Fitted, fit_regression
 from softpolytope.estimators._geometry import GeometryMixin
@@ -151,7 +151,9 @@ class SoftplusBase(
         settings = checked_settings(self, tasks[0].auto_inference())
         warn_of_unused(self, settings.inference)
         if earlier and self.inference_ != settings.inference:
-            warnings.warn(f"warm_start starts anew: the last fit had inference {self.inference_!r}.", stacklevel=4)
+            warnings.warn(
+                f"warm_start starts from scratch: the last fit had inference {self.inference_!r}.", stacklevel=4
+            )
             earlier = []
             self._first_kept = settings.schedule.n_burn_in
         how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
@@ -195,13 +197,21 @@ class SoftplusBase(
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
     def _resumable_fits(self) -> list[Fitted]:
-        """The fits whose chains or modes can go on, if that is wanted."""
+        """Return the fits whose chains or modes can go on, if that is wanted; raise if a file did not have them."""
         fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
-        if fits and self.inference_ == "map":
-            return fits if all(fit.modes is not None for fit in fits) else []
-        if all(fit.chains is not None and fit.chains.states is not None for fit in fits):
+        kinds = {fit.kind_of_state for fit in fits}
+        if kinds <= {"modes", "chains"}:
             return fits
-        warnings.warn("warm_start starts anew: the last fit was made without it, and kept no chains.", stacklevel=4)
+        if kinds == {"stream"}:
+            why = "the last rows were taken by partial_fit, which keeps no modes to optimize with other rows."
+        elif all(fit.chains is None for fit in fits):
+            raise ValueError(
+                f"warm_start cannot go on from this model: {NO_STATE} To start from scratch, fit "
+                "sklearn.base.clone(model)."
+            )
+        else:
+            why = "the last fit was made without it, and kept no chains."
+        warnings.warn(f"warm_start starts from scratch: {why}", stacklevel=4)
         return []
 
     @staticmethod

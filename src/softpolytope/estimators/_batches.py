@@ -15,6 +15,11 @@ from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
 from softpolytope.model.posterior import Posterior
 
+NO_STATE = (
+    "it was read from a file that does not hold the state of the fit. The file was written by an earlier version or by "
+    "save(state=False), or the chains were not kept, which only a fit with warm_start=True does."
+)
+
 
 def _moves_modes(classifier: Any) -> bool:
     """Whether there is a `partial_fit`: scikit-learn's way is to have none where it cannot work."""
@@ -94,7 +99,10 @@ class BatchMixin(IntakeMixin):
             warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=3)
             fits, classes = [], self.classes_ if classes is None else classes
         if any(fit.stream is None for fit in fits):
-            raise ValueError("partial_fit cannot go on with a model that was read from a file; fit it again.")
+            raise ValueError(
+                f"partial_fit cannot go on with this model: {NO_STATE} Fit it again, or begin with "
+                "sklearn.base.clone(model)."
+            )
         is_first = not fits
         if is_first:
             warn_of_unused(self, "map", is_batch=True)

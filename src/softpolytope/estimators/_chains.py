@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.estimators._lean_chains import is_kept, lean, whole
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._units import Units
@@ -19,16 +20,12 @@ from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPo
 from softpolytope.optimise.results import ModeSettings
 from softpolytope.optimise.run import DEFAULT_PRIOR, SearchOptions, find_modes
 
-# An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
-# activation.
-NEGLIGIBLE_WEIGHT = 1e-10
-
 
 @dataclass(frozen=True, slots=True)
 class Chains:
     """What it takes to go on with the chains of a fit."""
 
-    states: list[ChainArrays] | None
+    states: list[ChainArrays] | None  # labelling after labelling, lean
     digest: str  # of rows and model, so that chains go on with the same ones only
     n_done: int  # sweeps that all chains have made
 
@@ -37,7 +34,7 @@ class Chains:
         if self.digest != digest:
             raise ValueError(
                 "warm_start goes on with the chains of the last fit, and these rows, labels, weights or parameters "
-                "are not the ones they sampled with; set warm_start=False to start anew."
+                "are not the ones they sampled with; set warm_start=False to start from scratch."
             )
         return self.n_done >= settings.schedule.n_sweeps
 
@@ -59,7 +56,8 @@ def sample(
     has_draws = all(any(trace.best is not None for trace in traces) for traces in result.traces)
     if result.is_interrupted and not has_draws:
         raise KeyboardInterrupt
-    return _posterior(result, units), Chains(result.states, digest, n_done), result
+    states = None if result.states is None else [lean(chain) for chain in result.states]
+    return _posterior(result, units), Chains(states, digest, n_done), result
 
 
 def _run(
@@ -69,7 +67,7 @@ def _run(
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
     start: GibbsState | list[GibbsState] | Resumed | None = None
     if states is not None:
-        start = Resumed(states)
+        start = Resumed([whole(chain, _most_rows(data)) for chain in states])
     elif not settings.fit_weight:
         start = _logistic_start(data.n_columns, settings)
     elif settings.start == "map":
@@ -83,6 +81,11 @@ def _run(
         RunOptions(how.n_threads, how.callback, settings.checkpoint, how.keeps_states, task.folder),
         start,
     )
+
+
+def _most_rows(data: TrainingData | PartitionedData) -> float:
+    """Rows that the paper's scan has at most: a row of weight w may be w rows."""
+    return float(np.maximum(data.row_weights, 1.0).sum()) if isinstance(data, TrainingData) else 0.0
 
 
 def _starts_at_modes(
@@ -150,10 +153,9 @@ _SERIES = ("log_likelihood", "n_active", "mass")
 
 
 def _part(draw: Draw, units: Units) -> tuple[FloatArray, FloatArray, BoolArray, float]:
-    is_active = draw.counts[-1] > 0.0
+    is_active, kept = draw.counts[-1] > 0.0, is_kept(draw)
     weights = np.exp(draw.log_weights)
-    is_kept = is_active | (weights >= NEGLIGIBLE_WEIGHT)
-    return units.of_user(draw.coefficients[is_kept]), weights[is_kept], is_active[is_kept], draw.log_likelihood
+    return units.of_user(draw.coefficients[kept]), weights[kept], is_active[kept], draw.log_likelihood
 
 
 def with_more_sweeps(settings: Settings, n_done: int) -> Settings:

@@ -44,7 +44,8 @@ inference : {"auto", "gibbs", "map"}
         An integer makes the fit reproducible to the last bit.
     warm_start : bool
         Whether `fit` goes on from the last fit: "map" climbs on from its modes, with these rows; "gibbs" goes on with
-        its chains, to a larger `n_sweeps`.
+        its chains, to a larger `n_sweeps`. A model that was saved and loaded goes on from its file, to the same bits; a
+        file without the state of the fit raises.
     checkpoint : str or Path, optional
         A folder where chains are written as they go (once a minute), and climbs that are done (once a second); an
         interrupted or killed fit of the same data resumes from there, to the same bits. Needs an integer

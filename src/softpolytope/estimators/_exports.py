@@ -30,10 +30,21 @@ class ExportMixin:
     def _check_has_chains(self, name: str) -> None:
         raise NotImplementedError
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside."""
+    def save(self, path: str | Path, *, state: bool = True) -> None:
+        """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        state : bool
+            Whether to keep what `warm_start` and `partial_fit` need to go on: a loaded model then gives the same bits
+            as one that was never saved, and without it both raise. It about doubles the file; after `partial_fit` the
+            file is three times as large, and chains of scan="paper" add some 50 bytes per row, chain and labeling.
+            Chains are there only after a fit with `warm_start=True`.
+        """
         check_is_fitted(self)
-        save_classifier(self, path)
+        save_classifier(self, path, state=state)
 
     def to_datatree(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
         """Return the posterior as ArviZ takes it; needs `pip install softpolytope[arviz]`.

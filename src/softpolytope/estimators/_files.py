@@ -1,6 +1,7 @@
 """Fitted classifiers to and from model files."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -11,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._file_checks import Arrays, check, typed
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._parameters import checked_settings
+from softpolytope.estimators._states import packed_state, with_state
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior, check_estimate
 from softpolytope.model.prior import Prior
 
-Arrays = dict[str, NDArray[Any]]
 _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_active": "bool", "starts": "int64",
                 "log_likelihood": "float64"}  # fmt: skip
 _SERIES = ("log_likelihood", "n_active", "mass")
@@ -33,9 +35,9 @@ def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -
     _OTHER_MODELS[name] = unpack
 
 
-def save_classifier(classifier: Any, path: str | Path) -> None:
-    """Write a fitted classifier; parameters that are no plain data (a RandomState, a checkpoint) are left out."""
-    header, arrays = packed_classifier(classifier)
+def save_classifier(classifier: Any, path: str | Path, *, state: bool = True) -> None:
+    """Write a fitted classifier; parameters that are not plain data (a RandomState, a checkpoint) are left out."""
+    header, arrays = packed_classifier(classifier, state=state)
     unpack = partial(classifier_from, known={header["class"]: type(classifier)})
     write_model(path, header, arrays, classifier.classes_, unpack)
 
@@ -51,14 +53,14 @@ def write_model(
     try:
         # By way of JSON, as the reader will have it.
         again = unpack(json.loads(json.dumps(header, allow_nan=False)), arrays)
-        _check(again.classes_.tolist() == classes.tolist(), "a label would be another one there.")
+        check(again.classes_.tolist() == classes.tolist(), "a label would be another one there.")
     except (ModelFileError, ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"this model cannot be saved, because no one could read the file: {error}") from error
     write_archive(path, header, arrays)
 
 
-def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a fitted classifier."""
+def packed_classifier(classifier: Any, *, state: bool = True) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a fitted classifier, with what it takes to go on with the fit if `state` is true."""
     check_estimate(classifier.estimate)
     arrays: Arrays = {}
     regressions = []
@@ -72,7 +74,9 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
             arrays[f"{number}.precision_rates"] = np.asarray(fit.precision_rates, dtype=np.float64)
         for side, labelling in enumerate(fit.posterior.labelings):
             _pack_labelling(arrays, f"{number}.{side}", labelling)
-        regressions.append({"n_chains": [labelling.n_chains for labelling in fit.posterior.labelings]})
+        kept = packed_state(fit, arrays, f"{number}.state") if state else None
+        n_chains = [labelling.n_chains for labelling in fit.posterior.labelings]
+        regressions.append({"n_chains": n_chains, "state": kept})
     names = getattr(classifier, "feature_names_in_", None)
     header = {
         "class": type(classifier).__name__,
@@ -83,6 +87,7 @@ def packed_classifier(classifier: Any) -> tuple[dict[str, Any], Arrays]:
         "inference": classifier.inference_,
         "bootstrap": bool(classifier.bootstrap_),
         "first_kept": int(classifier._first_kept),
+        "weight": float(features.weight),
         "regressions": regressions,
     }
     return header, arrays
@@ -109,37 +114,35 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     checked_settings(classifier)
     classifier.classes_ = classes_from(header["classes"])
     n_features = header["n_features"]
-    _check(type(n_features) is int and n_features >= 1, "the number of features is impossible.")
+    check(type(n_features) is int and n_features >= 1, "the number of features is impossible.")
     classifier.n_features_in_ = n_features
     names = header["feature_names"]
     if names is not None:
-        _check(isinstance(names, list) and len(names) == n_features, "the feature names do not match.")
-        _check(all(isinstance(name, str) for name in names), "the feature names are not text.")
+        check(isinstance(names, list) and len(names) == n_features, "the feature names do not match.")
+        check(all(isinstance(name, str) for name in names), "the feature names are not text.")
         classifier.feature_names_in_ = np.array(names, dtype=object)
     regressions = header["regressions"]
     n_classes = len(classifier.classes_)
     expected = 1 if n_classes == 2 else n_classes
-    _check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
-    features = _unpack_features(arrays, n_features)
+    check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
+    inference = header["inference"]
+    check(inference in ("gibbs", "map"), "the inference is unknown.")
+    # Files of earlier versions have neither the weight of the rows nor a state.
+    features = _unpack_features(arrays, n_features, header.get("weight", 1.0))
     classifier._fits = [
-        _unpack_regression(arrays, str(number), item["n_chains"], features) for number, item in enumerate(regressions)
+        _unpack_regression(arrays, str(number), item, features, inference) for number, item in enumerate(regressions)
     ]
+    check(len({fit.kind_of_state for fit in classifier._fits}) == 1, "the states of the regressions do not match.")
     classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
-    _check(header["inference"] in ("gibbs", "map"), "the inference is unknown.")
-    classifier.inference_ = header["inference"]
+    classifier.inference_ = inference
     # Files of before have the parameter only.
-    bootstrap = header.get("bootstrap", classifier.inference_ == "map" and bool(classifier.bootstrap))
-    _check(type(bootstrap) is bool, "whether the modes are bootstrapped is not known.")
+    bootstrap = header.get("bootstrap", inference == "map" and bool(classifier.bootstrap))
+    check(type(bootstrap) is bool, "whether the modes are bootstrapped is not known.")
     classifier.bootstrap_ = bootstrap
     first = header["first_kept"]
-    _check(type(first) is int and first >= 0, "the burn-in is impossible.")
+    check(type(first) is int and first >= 0, "the burn-in is impossible.")
     classifier._first_kept = first
     return classifier
-
-
-def _check(is_right: bool, message: str) -> None:  # noqa: FBT001  # a condition is what it is about
-    if not is_right:
-        raise ModelFileError(message)
 
 
 def _pack_labelling(arrays: Arrays, prefix: str, labelling: LabellingPosterior) -> None:
@@ -151,66 +154,61 @@ def _pack_labelling(arrays: Arrays, prefix: str, labelling: LabellingPosterior) 
         arrays[f"{prefix}.{name}"] = np.asarray(getattr(labelling, name), dtype=np.float64)
 
 
-def _unpack_features(arrays: Arrays, n_features: int) -> FeatureSummary:
-    parts = _typed(arrays, "features", "float64", 2)
-    _check(parts.shape == (4, n_features), "the features do not match.")
-    _check(bool((parts[1] >= 0.0).all() and (parts[2] <= parts[3]).all()), "the features' ranges are impossible.")
+def _unpack_features(arrays: Arrays, n_features: int, weight: Any) -> FeatureSummary:
+    check(type(weight) is float and 0.0 < weight < math.inf, "the weight of the rows is impossible.")
+    parts = typed(arrays, "features", "float64", 2)
+    check(parts.shape == (4, n_features), "the features do not match.")
+    check(bool((parts[1] >= 0.0).all() and (parts[2] <= parts[3]).all()), "the features' ranges are impossible.")
     # Files of before do not say which features were integers.
     is_integer = np.zeros(n_features, dtype=bool)
     if "integer_features" in arrays:
-        is_integer = _typed(arrays, "integer_features", "bool", 1)
-        _check(len(is_integer) == n_features, "the features do not match.")
+        is_integer = typed(arrays, "integer_features", "bool", 1)
+        check(len(is_integer) == n_features, "the features do not match.")
     mean, deviation, lower, upper = parts
-    return FeatureSummary(1.0, mean, deviation, lower, upper, is_integer)
+    return FeatureSummary(weight, mean, deviation, lower, upper, is_integer)
 
 
-def _unpack_regression(arrays: Arrays, prefix: str, n_chains: Any, features: FeatureSummary) -> Fitted:
-    n_features = len(features.mean)
-    _check(isinstance(n_chains, list) and len(n_chains) in (1, 2), "a regression has one or two labelings.")
-    _check(all(type(n) is int and n >= 1 for n in n_chains), "a labelling has at least one chain.")
+def _unpack_regression(arrays: Arrays, prefix: str, plain: Any, features: FeatureSummary, inference: str) -> Fitted:
+    n_features, n_chains = len(features.mean), plain["n_chains"]
+    check(isinstance(n_chains, list) and len(n_chains) in (1, 2), "a regression has one or two labelings.")
+    check(all(type(n) is int and n >= 1 for n in n_chains), "a labelling has at least one chain.")
     labelings = [_unpack_labelling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
-    _check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
-    probes = _typed(arrays, f"{prefix}.probes", "float64", 2)
-    _check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
+    check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
+    probes = typed(arrays, f"{prefix}.probes", "float64", 2)
+    check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     name = f"{prefix}.precision_rates"
-    rates = _typed(arrays, name, "float64", 1) if name in arrays else None
-    _check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
+    rates = typed(arrays, name, "float64", 1) if name in arrays else None
+    check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
     posterior = RegressionPosterior(tuple(labelings))
-    return Fitted(posterior, None, None, None, None, {}, True, probes, features, rates)  # noqa: FBT003
+    fit = Fitted(posterior, None, None, None, None, {}, True, probes, features, rates)  # noqa: FBT003
+    state = plain.get("state")
+    return fit if state is None else with_state(fit, state, arrays, f"{prefix}.state", inference)
 
 
 def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:
     draws, best = (_unpack_draws(arrays, f"{prefix}.{kind}", n_features) for kind in ("draws", "best"))
-    _check(len(best) == 1 and len(draws) % n_chains == 0, "the draws do not match the chains.")
-    _check(best.coefficients.shape[1] == draws.coefficients.shape[1], "the draws have different layers.")
-    series = [_typed(arrays, f"{prefix}.{name}", "float64", 2) for name in _SERIES]
-    _check(len({item.shape for item in series}) == 1, "the traces do not match.")
+    check(len(best) == 1 and len(draws) % n_chains == 0, "the draws do not match the chains.")
+    check(best.coefficients.shape[1] == draws.coefficients.shape[1], "the draws have different layers.")
+    series = [typed(arrays, f"{prefix}.{name}", "float64", 2) for name in _SERIES]
+    check(len({item.shape for item in series}) == 1, "the traces do not match.")
     return LabellingPosterior(draws, best, n_chains, *series)
 
 
 def _unpack_draws(arrays: Arrays, prefix: str, n_features: int) -> Draws:
     dimensions = {"coefficients": 3}
     parts = {
-        name: _typed(arrays, f"{prefix}.{name}", dtype, dimensions.get(name, 1)) for name, dtype in _DRAW_ARRAYS.items()
+        name: typed(arrays, f"{prefix}.{name}", dtype, dimensions.get(name, 1)) for name, dtype in _DRAW_ARRAYS.items()
     }
     coefficients, starts, n_draws = parts["coefficients"], parts["starts"], len(parts["log_likelihood"])
     n_experts = len(coefficients)
-    _check(coefficients.shape[1] >= 1 and coefficients.shape[2] == n_features + 1, "the hyperplanes do not match.")
-    _check(len(parts["expert_weights"]) == len(parts["is_active"]) == n_experts, "weights and experts do not match.")
-    _check(bool((parts["expert_weights"] >= 0.0).all()), "a weight is negative.")
-    _check(n_draws >= 1 and len(starts) == n_draws + 1, "the draws do not match.")
+    check(coefficients.shape[1] >= 1 and coefficients.shape[2] == n_features + 1, "the hyperplanes do not match.")
+    check(len(parts["expert_weights"]) == len(parts["is_active"]) == n_experts, "weights and experts do not match.")
+    check(bool((parts["expert_weights"] >= 0.0).all()), "a weight is negative.")
+    check(n_draws >= 1 and len(starts) == n_draws + 1, "the draws do not match.")
     is_ordered = starts[0] == 0 and starts[-1] == n_experts and (starts[1:] >= starts[:-1]).all()
-    _check(bool(is_ordered), "the draws do not match.")
+    check(bool(is_ordered), "the draws do not match.")
     parts["starts"] = starts.astype(np.intp)
     return Draws(**parts)
-
-
-def _typed(arrays: Arrays, name: str, dtype: str, n_dimensions: int) -> NDArray[Any]:
-    """An array of the type and number of dimensions expected, all of its numbers finite."""
-    array = arrays[name]
-    _check(array.dtype.name == dtype and array.ndim == n_dimensions, f"array {name!r} is not what it should be.")
-    _check(dtype != "float64" or bool(np.isfinite(array).all()), f"array {name!r} holds numbers that are not finite.")
-    return array
 
 
 def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,7 +231,7 @@ def _plain(value: Any) -> Any:
 def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     # A file must not say where a later fit writes.
     allowed = set(defaults) - {"checkpoint"}
-    _check(isinstance(plain, dict) and set(plain) <= allowed, "the parameters are not those of the classifier.")
+    check(isinstance(plain, dict) and set(plain) <= allowed, "the parameters are not those of the classifier.")
     parameters: dict[str, Any] = {}
     for name, value in plain.items():
         if isinstance(value, dict) and "prior" in value:
@@ -241,10 +239,10 @@ def _checked_parameters(plain: Any, defaults: Mapping[str, Any]) -> dict[str, An
         elif isinstance(value, dict):
             parameters[name] = dict(map(tuple, value["pairs"]))
         else:
-            _check(value is None or isinstance(value, bool | int | float | str), "a parameter is no plain value.")
+            check(value is None or isinstance(value, bool | int | float | str), "a parameter is no plain value.")
             parameters[name] = value
     n_jobs = parameters.get("n_jobs")
-    _check(n_jobs is None or (type(n_jobs) is int and n_jobs != 0), "n_jobs is no number of threads.")
+    check(n_jobs is None or (type(n_jobs) is int and n_jobs != 0), "n_jobs is no number of threads.")
     return parameters
 
 
@@ -259,10 +257,10 @@ def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
 def classes_from(plain: Any) -> NDArray[Any]:
     """Labels of what `plain_classes` gave, checked."""
     kind, values = plain["kind"], plain["values"]
-    _check(kind in _CLASS_TYPES and isinstance(values, list), "the classes are not readable.")
-    _check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
-    _check(all(type(value) is _CLASS_TYPES[kind] for value in values), "the classes are not of one kind.")
+    check(kind in _CLASS_TYPES and isinstance(values, list), "the classes are not readable.")
+    check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
+    check(all(type(value) is _CLASS_TYPES[kind] for value in values), "the classes are not of one kind.")
     classes = np.array(values, dtype=kind)
-    _check(kind != "float64" or bool(np.isfinite(classes).all()), "a class is not a finite number.")
-    _check(len(np.unique(classes)) == len(values), "two classes are the same.")
+    check(kind != "float64" or bool(np.isfinite(classes).all()), "a class is not a finite number.")
+    check(len(np.unique(classes)) == len(values), "two classes are the same.")
     return classes

@@ -1,6 +1,7 @@
 """From rows and settings to a posterior: one regression per class, by chains or by climbs."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -32,6 +33,15 @@ class Fitted:
     probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     features: FeatureSummary
     precision_rates: FloatArray | None  # (restarts,)  of a fit by climbs
+
+    @property
+    def kind_of_state(self) -> Literal["modes", "stream", "chains"] | None:
+        """What a fit could go on from; None if the regression was read from a file without it, or kept no chains."""
+        if self.modes is not None:
+            return "modes"
+        if self.stream is not None:
+            return "stream"
+        return "chains" if self.chains is not None and self.chains.states is not None else None
 
 
 class FitInterrupted(KeyboardInterrupt):

@@ -188,6 +188,8 @@ class LatentBlock(RowBlock):
 
     def import_counts(self, counts: list[FloatArray]) -> None:
         """Take back the counts of this block, out of those of all."""
+        if self._index >= len(counts) or counts[self._index].shape != self.counts.shape:
+            raise ValueError("the chains to go on with have counts of other rows.")
         self.counts = counts[self._index].copy()
 
     # Rest, and what is left of a block.

@@ -147,8 +147,14 @@ class Chain:
 
     def restore(self, arrays: dict[str, FloatArray]) -> None:
         """Go back to where `to_arrays` was called."""
+        state, counts = _part(arrays, "state"), _part(arrays, "counts")
+        n_experts, *others = state["coefficients"].shape
+        has_counts = bool(counts) or "counts_after" in arrays
+        if n_experts > self._settings.max_experts or tuple(others) != self.state.coefficients.shape[1:]:
+            raise ValueError("the chains to go on with are of another number of experts, layers or columns.")
+        if has_counts != self.has_counts:
+            raise ValueError("the chains to go on with are of another scan.")
         self.trace = Trace.from_arrays(_part(arrays, "trace"))
-        state = _part(arrays, "state")
         self.state = GibbsState(
             state["coefficients"].copy(),
             state["precisions"],
@@ -162,7 +168,6 @@ class Chain:
             float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
         )
         self._home.each("prepare", self.state.coefficients)
-        counts = _part(arrays, "counts")
         if counts:
             self._home.each("import_counts", [counts[str(i)] for i in range(len(counts))])
 

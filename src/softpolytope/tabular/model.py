@@ -26,7 +26,7 @@ from softpolytope.export.archive import ModelFileError
 from softpolytope.tabular.encoding import TableEncoder
 from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, read_rows, study
 from softpolytope.tabular.readers import open_table
-from softpolytope.tabular.table import Chunk, TableError
+from softpolytope.tabular.table import Chunk, TableError, listed
 from softpolytope.tabular.target import Target, fit_to_labels
 from softpolytope.tabular.unknown import UnknownCategories
 
@@ -94,6 +94,9 @@ class TableClassifier:
     def fit(self, table: Any, target: str, *, features: Sequence[str] = (), drop: Sequence[str] = ()) -> Self:
         """Fit to a table.
 
+        With `warm_start=True` in the classifier, another fit goes on from the last one, in memory or from a file; the
+        table must then be encoded as the same columns.
+
         Parameters
         ----------
         table : path, data frame, Arrow table, dict of columns, or what `open_table` gave
@@ -116,10 +119,24 @@ class TableClassifier:
         rows, codes = read_rows(source, plan)
         encoder = plan.encoder.fitted(rows)
         encoder.fill(rows)
-        classifier = SumStackSoftplusClassifier(random_state=0) if self.classifier is None else self.classifier
-        fitted = fit_to_labels(clone(classifier), rows, plan.target.labels, codes)
+        fitted = fit_to_labels(self._begun(encoder), rows, plan.target.labels, codes)
         self._take(encoder, plan.target, fitted, {})
         return self
+
+    def _begun(self, encoder: TableEncoder) -> Any:
+        """Return a classifier to fit: a new one, or with warm_start a copy of the fitted one, which then goes on."""
+        template = SumStackSoftplusClassifier(random_state=0) if self.classifier is None else self.classifier
+        if not getattr(template, "warm_start", False) or not hasattr(self, "classifier_"):
+            return clone(template)
+        known, found = self.encoder_.encoded_names, encoder.encoded_names
+        if known != found:
+            others = sorted(set(known) ^ set(found)) or ["the same in another order"]
+            raise ValueError(
+                f"warm_start goes on from the last fit, whose table had {len(known)} encoded columns, and this one has "
+                f"{len(found)}; they differ in {listed(others)}. Fit with warm_start=False."
+            )
+        # A copy, so that a fit that fails leaves the model as it was.
+        return copy.copy(self.classifier_).set_params(**template.get_params(deep=False))
 
     @classmethod
     def from_parts(cls, encoder: TableEncoder, target: Target, classifier: Any, held_out: Scores | None = None) -> Self:
@@ -196,9 +213,17 @@ class TableClassifier:
         """The most probable class of each row."""
         return np.asarray(self.classifier_.predict(self._encoded(table)))
 
-    def save(self, path: str | Path) -> None:
-        """Write a file that `softpolytope.load_model` reads; no pickle inside."""
-        header, arrays = packed_classifier(self.classifier_)
+    def save(self, path: str | Path, *, state: bool = True) -> None:
+        """Write a file that `softpolytope.load_model` reads; no pickle inside.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        state : bool
+            Whether to keep what it takes to go on with the fit, as in `save` of a classifier.
+        """
+        header, arrays = packed_classifier(self.classifier_, state=state)
         document = {
             "class": KIND,
             "columns": self.encoder_.to_plain(),
