@@ -104,8 +104,8 @@ def test_what_is_no_model(tmp_path):
     with pytest.raises(ModelFileError, match="no softpolytope model"):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 4}))
-    with pytest.raises(ModelFileError, match=r"version 4; this softpolytope reads version 3\. Update softpolytope"):
+        archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 5}))
+    with pytest.raises(ModelFileError, match=r"version 5; this softpolytope reads versions 3 to 4\. Update"):
         load_model(path)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nowhere")
@@ -151,3 +151,28 @@ def test_a_bomb_is_refused(tmp_path):
         archive.writestr("arrays/0.bin", bytes(10**7))
     with pytest.raises(ModelFileError):
         read_archive(path)
+
+
+def test_damaged_fingerprints_are_refused(tmp_path):
+    """Hashes out of order or range, of another type, or without a header that says what they are."""
+    path = tmp_path / "m"
+    good_file(path)
+    header, arrays = read_archive(path)
+    hashes, plain = arrays["training_rows"], header["training_rows"]
+    for edit in (hashes[::-1], np.repeat(hashes, 2), hashes.astype(np.int64), hashes[None]):
+        write_archive(path, header, {**arrays, "training_rows": edit})
+        with pytest.raises(ModelFileError):
+            load_model(path)
+    for name in plain:
+        for value in (None, -1, 1.0, "x", True):
+            write_archive(path, {**header, "training_rows": {**plain, name: value}}, arrays)
+            with pytest.raises(ModelFileError):
+                load_model(path)
+    for name, value in (("n_halvings", 32), ("n_halvings", 31), ("checksum", 2**64)):
+        write_archive(path, {**header, "training_rows": {**plain, name: value}}, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+    for value in ([], 1, "x", {}):
+        write_archive(path, {**header, "training_rows": value}, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(path)

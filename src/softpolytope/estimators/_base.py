@@ -21,6 +21,7 @@ from softpolytope.estimators._uncertainty import UncertaintyMixin
 from softpolytope.inspection.diagnostics import disagreement, in_words
 from softpolytope.model.posterior import Posterior
 from softpolytope.model.prior import Prior
+from softpolytope.model.training_rows import TrainingRows
 from softpolytope.optimise.search import most_climbs
 from softpolytope.parallel.homes import HomeLostError
 from softpolytope.parallel.memory import bytes_of
@@ -169,7 +170,8 @@ class SoftplusBase(
                 raise HomeLostError(f"{error} Set random_state={task.seed[0]} for it, the seed of this fit.") from error
             except FitInterrupted as stop:
                 if len(fits) == len(tasks) - 1:
-                    self._keep([*fits, stop.fitted], settings)
+                    rows = self._rows_seen(tasks[0].training_rows(), goes_on=bool(earlier))
+                    self._keep([*fits, stop.fitted], settings, rows)
                 raise KeyboardInterrupt from None
             if not fits[-1].is_complete:
                 self._tell_of_stop(len(tasks) - len(fits))
@@ -177,16 +179,17 @@ class SoftplusBase(
             message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
             warnings.warn(message, stacklevel=4)
             return self
-        self._keep(fits, settings)
+        self._keep(fits, settings, self._rows_seen(tasks[0].training_rows(), goes_on=bool(earlier)))
         self._warn_of_disagreement(settings)
         return self
 
-    def _keep(self, fits: list[Fitted], settings: Settings) -> None:
+    def _keep(self, fits: list[Fitted], settings: Settings, rows: TrainingRows | None) -> None:
         """Take over what was fitted, one regression per class."""
         self.inference_ = settings.inference
         self.bootstrap_ = settings.inference == "map" and settings.bootstrap
         self._fits = fits
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
+        self._training_rows = rows
 
     def _reporter(self, tasks: Sequence[AnyTask], settings: Settings) -> Reporter | None:
         """Who is told of progress."""

@@ -14,6 +14,7 @@ from softpolytope.estimators._intake import IntakeMixin
 from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
 from softpolytope.model.posterior import Posterior
+from softpolytope.model.training_rows import TrainingRows
 
 NO_STATE = (
     "it was read from a file that does not hold the state of the fit. The file was written by an earlier version or by "
@@ -36,6 +37,7 @@ class BatchMixin(IntakeMixin):
     posterior_: Posterior
     _fits: list[Fitted]
     _first_kept: int
+    _training_rows: TrainingRows | None
 
     def _n_threads(self) -> int:
         raise NotImplementedError
@@ -123,8 +125,17 @@ class BatchMixin(IntakeMixin):
         # All restarts move with the same rows, equally weighted.
         self.bootstrap_ = False
         self._first_kept = 0
+        batch, known = tasks[0].training_rows(), getattr(self, "_training_rows", None)
+        self._training_rows = batch if is_first else None if known is None else known.with_batch(batch)
         self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
         return self
+
+    def _rows_seen(self, rows: TrainingRows | None, *, goes_on: bool) -> TrainingRows | None:
+        """Return the fingerprint after a fit to these rows; None if some rows that it goes on from have none."""
+        known: TrainingRows | None = getattr(self, "_training_rows", None)
+        if not goes_on or rows is None:
+            return rows
+        return None if known is None else known.followed_by(rows)
 
     def _take_classes(self, classes: ArrayLike | None, *, is_first: bool) -> None:
         """Learn the classes in the first call of `partial_fit`, and check them in later ones."""

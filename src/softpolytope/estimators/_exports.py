@@ -30,7 +30,7 @@ class ExportMixin:
     def _check_has_chains(self, name: str) -> None:
         raise NotImplementedError
 
-    def save(self, path: str | Path, *, state: bool = True) -> None:
+    def save(self, path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
         """Write the fitted model to a file that `softpolytope.load_model` reads; no pickle inside.
 
         Parameters
@@ -42,9 +42,13 @@ class ExportMixin:
             as one that was never saved, and without it both raise. It about doubles the file; after `partial_fit` the
             file is three times as large, and chains of scan="paper" add some 50 bytes per row, chain and labeling.
             Chains are there only after a fit with `warm_start=True`.
+        fingerprint : bool
+            Whether to keep hashes of the training rows, by which the report recognizes them: four bytes a row, and at
+            most half a megabyte. They do not give the rows away, but who guesses a whole row can tell whether it was
+            among them.
         """
         check_is_fitted(self)
-        save_classifier(self, path, state=state)
+        save_classifier(self, path, state=state, fingerprint=fingerprint)
 
     def to_datatree(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
         """Return the posterior as ArviZ takes it; needs `pip install softpolytope[arviz]`.

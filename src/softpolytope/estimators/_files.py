@@ -15,6 +15,7 @@ from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._file_checks import Arrays, check, typed
 from softpolytope.estimators._fitting import Fitted
 from softpolytope.estimators._parameters import checked_settings
+from softpolytope.estimators._row_file import packed_rows, rows_from
 from softpolytope.estimators._states import packed_state, with_state
 from softpolytope.export.archive import ModelFileError, read_archive, write_archive
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior, check_estimate
@@ -35,9 +36,9 @@ def register_model(name: str, unpack: Callable[[dict[str, Any], Arrays], Any]) -
     _OTHER_MODELS[name] = unpack
 
 
-def save_classifier(classifier: Any, path: str | Path, *, state: bool = True) -> None:
+def save_classifier(classifier: Any, path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
     """Write a fitted classifier; parameters that are not plain data (a RandomState, a checkpoint) are left out."""
-    header, arrays = packed_classifier(classifier, state=state)
+    header, arrays = packed_classifier(classifier, state=state, fingerprint=fingerprint)
     unpack = partial(classifier_from, known={header["class"]: type(classifier)})
     write_model(path, header, arrays, classifier.classes_, unpack)
 
@@ -59,8 +60,13 @@ def write_model(
     write_archive(path, header, arrays)
 
 
-def packed_classifier(classifier: Any, *, state: bool = True) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a fitted classifier, with what it takes to go on with the fit if `state` is true."""
+def packed_classifier(
+    classifier: Any, *, state: bool = True, fingerprint: bool = True
+) -> tuple[dict[str, Any], Arrays]:
+    """Return header and arrays of a fitted classifier.
+
+    `state` adds what it takes to go on with the fit, and `fingerprint` hashes of the training rows.
+    """
     check_estimate(classifier.estimate)
     arrays: Arrays = {}
     regressions = []
@@ -88,6 +94,7 @@ def packed_classifier(classifier: Any, *, state: bool = True) -> tuple[dict[str,
         "bootstrap": bool(classifier.bootstrap_),
         "first_kept": int(classifier._first_kept),
         "weight": float(features.weight),
+        "training_rows": packed_rows(getattr(classifier, "_training_rows", None) if fingerprint else None, arrays),
         "regressions": regressions,
     }
     return header, arrays
@@ -139,6 +146,7 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     bootstrap = header.get("bootstrap", inference == "map" and bool(classifier.bootstrap))
     check(type(bootstrap) is bool, "whether the modes are bootstrapped is not known.")
     classifier.bootstrap_ = bootstrap
+    classifier._training_rows = rows_from(header.get("training_rows"), arrays)
     first = header["first_kept"]
     check(type(first) is int and first >= 0, "the burn-in is impossible.")
     classifier._first_kept = first

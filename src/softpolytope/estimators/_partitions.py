@@ -87,6 +87,9 @@ class PartitionedTask:
         """What "auto" stands for."""
         return "map" if self.moments.weight >= FEWEST_ROWS_FOR_MODES else "gibbs"
 
+    def training_rows(self) -> None:
+        """Rows elsewhere have no fingerprint: it would have to be brought here from all partitions."""
+
     def prepared(self, settings: Settings) -> Prepared:
         """Data and what else is known of them."""
         units, scale, is_constant = self._units(settings)

@@ -14,6 +14,7 @@ from softpolytope.estimators._units import Units, plain_units, standardised
 from softpolytope.model.collapsed import Design
 from softpolytope.model.data import TrainingData
 from softpolytope.model.partition import PartitionedData
+from softpolytope.model.training_rows import TrainingRows
 from softpolytope.parallel.tasks import Callback
 
 # Rows at which diagnostics compare the chains' probabilities.
@@ -54,6 +55,10 @@ class AnyTask(Protocol):
         """What inference="auto" stands for."""
         ...
 
+    def training_rows(self) -> TrainingRows | None:
+        """Fingerprint of the rows, if they are in memory."""
+        ...
+
     def prepared(self, settings: Settings) -> Prepared:
         """Rows ready for inference."""
         ...
@@ -77,6 +82,12 @@ class Task:
     def auto_inference(self) -> Literal["gibbs", "map"]:
         """What inference="auto" stands for."""
         return auto_inference(self.design, self.row_weights)
+
+    def training_rows(self) -> TrainingRows:
+        """Fingerprint of the rows of positive weight."""
+        design: Any = self.design
+        features = sparse.csr_array(design)[:, 1:] if sparse.issparse(self.design) else design[:, 1:]
+        return TrainingRows.of(features, self.row_weights)
 
     def prepared(self, settings: Settings) -> Prepared:
         """Rows ready for inference."""

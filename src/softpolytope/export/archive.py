@@ -18,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "softpolytope model"
-VERSION = 3
+VERSION = 4
+# Version 3 had no state of the fit and no fingerprint of the training rows.
+READABLE = (3, 4)
 
 HEADER = "model.json"
 LARGEST_HEADER = 256_000_000  # bytes
 MOST_ARRAYS = 1_000_000
 LARGEST_ARRAY = 2**34  # bytes
 # Little-endian, so that the bytes mean the same everywhere.
-DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
+DTYPES = {"float64": "<f8", "int64": "<i8", "uint32": "<u4", "bool": "|b1"}
 
 
 class ModelFileError(ValueError):
@@ -110,11 +112,12 @@ def _document(archive: zipfile.ZipFile) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError("the file is no softpolytope model.")
     version = document.get("version")
-    if version != VERSION:
+    if version not in READABLE or type(version) is not int:
         newer = isinstance(version, int) and version > VERSION
         hint = " Update softpolytope to read it." if newer else ""
         raise ModelFileError(
-            f"the file has format version {version!r}; this softpolytope reads version {VERSION}.{hint}"
+            f"the file has format version {version!r}; this softpolytope reads versions {READABLE[0]} to {VERSION}."
+            f"{hint}"
         )
     if not isinstance(document.get("arrays"), dict) or not isinstance(document.get("header"), dict):
         raise ModelFileError("the header is incomplete.")

@@ -213,17 +213,18 @@ class TableClassifier:
         """The most probable class of each row."""
         return np.asarray(self.classifier_.predict(self._encoded(table)))
 
-    def save(self, path: str | Path, *, state: bool = True) -> None:
+    def save(self, path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
         """Write a file that `softpolytope.load_model` reads; no pickle inside.
 
         Parameters
         ----------
         path : str or Path
             The file to write.
-        state : bool
-            Whether to keep what it takes to go on with the fit, as in `save` of a classifier.
+        state, fingerprint : bool
+            Whether to keep what it takes to go on with the fit, and hashes of the training rows, as in `save` of a
+            classifier.
         """
-        header, arrays = packed_classifier(self.classifier_, state=state)
+        header, arrays = packed_classifier(self.classifier_, state=state, fingerprint=fingerprint)
         document = {
             "class": KIND,
             "columns": self.encoder_.to_plain(),
