@@ -1,10 +1,12 @@
 """`softpolytope report`: a page from a model file and a table."""
 
+import json
+
 import pytest
 from commands import softpolytope
 from tables import HEADER, customers, fitted, write_csv
 
-from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope import SoftplusClassifier, TableClassifier, load_model
 from softpolytope.cli import main
 from softpolytope.cli._evaluation import scores
 from softpolytope.cli.report import _baselines, _raw_rows
@@ -19,12 +21,12 @@ def test_a_page_is_written(tmp_path, capsys):
     fitted().save(tmp_path / "m")
     table = write_csv(tmp_path / "data.csv", customers())
     page = tmp_path / "r.html"
-    assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(page)]) == 0
+    assert main(["report", str(tmp_path / "m"), str(table), "-o", str(page)]) == 0
     assert "Written: " in capsys.readouterr().out
     assert "<html" in page.read_text(encoding="utf-8").lower()
     table.write_text("age,income,colour,children,buys\n1,2,red,3,perhaps\n")
     page.unlink()
-    assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(page)]) == 2
+    assert main(["report", str(tmp_path / "m"), str(table), "-o", str(page)]) == 2
     assert "line 2, column 'buys': 'perhaps' is none of the classes no, yes" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"m", "data.csv"}
 
@@ -37,10 +39,7 @@ def test_scores_of_other_rows_say_so(tmp_path):
     held_out = {"logistic regression": {"error": 0.2, "log_loss": 0.5}, "softpolytope": own}
     same = TableClassifier.from_parts(model.encoder_, model.target_, model.classifier_, held_out)
     assert _baselines(same, rows, codes) == ({"logistic regression": {"error": 0.2, "log_loss": 0.5}}, {})
-    compared, elsewhere = _baselines(same, rows[:-9], codes[:-9])
-    assert compared == {}
-    assert len(elsewhere) == 2
-    assert all("held out" in name for name in elsewhere)
+    assert _baselines(same, rows[:-9], codes[:-9]) == ({}, held_out)
     assert _baselines(model, rows, codes) == ({}, {})
 
 
@@ -60,7 +59,7 @@ def test_unknown_categories_are_noted(tmp_path, capsys):
     rows = [list(row) for row in customers()]
     rows[5][3] = "pink"
     table = write_csv(tmp_path / "d.csv", rows)
-    assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(tmp_path / "r.html")]) == 0
+    assert main(["report", str(tmp_path / "m"), str(table), "-o", str(tmp_path / "r.html")]) == 0
     assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
 
 
@@ -78,7 +77,7 @@ def test_no_input_is_overwritten(tmp_path, capsys):
     table = write_csv(tmp_path / "data.csv", customers())
     before = (tmp_path / "m").read_bytes(), table.read_bytes()
     for out in ("m", "data.csv"):
-        assert main(["report", str(tmp_path / "m"), "--data", str(table), "-o", str(tmp_path / out)]) == 2
+        assert main(["report", str(tmp_path / "m"), str(table), "-o", str(tmp_path / out)]) == 2
         assert "is a file that is read" in capsys.readouterr().err
     assert ((tmp_path / "m").read_bytes(), table.read_bytes()) == before
 
@@ -121,3 +120,34 @@ def test_rows_that_are_not_named(tmp_path, monkeypatch, capsys, arguments, messa
     assert message in told
     assert told.count("\n") == 1
     assert not (tmp_path / "r.html").exists()
+
+
+def test_a_report_on_training_rows_says_so(tmp_path, capsys):
+    """In a note, in the document for other programs, and first on the page, with the scores of held-out rows."""
+    table = write_csv(tmp_path / "data.csv", customers())
+    model, page = tmp_path / "m", tmp_path / "r.html"
+    command = ["fit", str(table), "--target", "buys", "--drop", "id,when", "-o", str(model), "--quiet", "--jobs", "1"]
+    assert main([*command, "--classifier", "sum", "--max-experts", "2"]) == 0
+    error = f"{100.0 * load_model(model).held_out_['softpolytope']['error']:.1f}\u00a0%"
+    capsys.readouterr()
+    assert main(["report", str(model), str(table), "-o", str(page), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "note: These are rows the model was trained on" in captured.err
+    assert json.loads(captured.out)["training_rows"] == len(customers())
+    text = page.read_text(encoding="utf-8")
+    assert f"On rows held out when it was fitted it erred on {error}" in text
+    assert text.index("These are rows the model was trained on") < text.index("On rows held out")
+    others = write_csv(tmp_path / "new.csv", [[*row[:2], str(float(row[2]) + 0.37), *row[3:]] for row in customers()])
+    assert main(["report", str(model), "--data", str(others), "-o", str(page), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "trained on" not in captured.err
+    assert json.loads(captured.out)["training_rows"] == 0
+
+
+def test_a_test_file_of_training_rows_is_noted(tmp_path, capsys):
+    """Where `fit --test` gets the rows it learns from."""
+    table = write_csv(tmp_path / "data.csv", customers())
+    part = write_csv(tmp_path / "test.csv", customers()[:40])
+    options = ["--target", "buys", "--drop", "id,when", "-o", str(tmp_path / "m"), "--quiet", "--jobs", "1"]
+    assert main(["fit", str(table), *options, "--test", str(part), "--classifier", "softplus"]) == 0
+    assert "test.csv: These are rows the model was trained on" in capsys.readouterr().err

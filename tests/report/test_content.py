@@ -312,5 +312,5 @@ def test_bins_that_miss_by_chance_are_told(n_missed, head, tail):
     bands = np.column_stack([predicted - 0.01, predicted + 0.01])
     bands[:n_missed] += 0.02
     calibration = Calibration(predicted - 0.05, np.full(10, 50), predicted, predicted, bands)
-    found = words._calibrated(SimpleNamespace(calibration=calibration)).text
+    found = words._calibrated(SimpleNamespace(calibration=calibration, overlap=None)).text
     assert found == f"Its probabilities {head} of 10 bins the share seen agrees with the probability given{tail}."

@@ -13,6 +13,7 @@ from softpolytope.cli._errors import CommandError
 from softpolytope.tabular.model import Scores
 from softpolytope.tabular.target import fit_to_labels
 
+# The report reads scores under these names.
 OURS = "softpolytope"
 # Standard deviations; scikit-learn refuses what is infinite.
 FARTHEST = 1e100

@@ -10,7 +10,8 @@ from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import OURS, scores
 from softpolytope.cli._options import labelled_rows, loaded, opened
-from softpolytope.cli._output import notes, print_json, replaced
+from softpolytope.cli._output import note, notes, print_json, replaced
+from softpolytope.inspection.training_rows import overlap_with_training
 from softpolytope.report import write_report
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
@@ -23,7 +24,10 @@ def run(options: argparse.Namespace) -> int:
     model = loaded(options.model)
     table = opened(path_of_rows, options)
     rows, codes = labelled_rows(model, table, options.target)
-    baselines, elsewhere = _baselines(model, rows, codes)
+    baselines, held_out = _baselines(model, rows, codes)
+    overlap = overlap_with_training(model.classifier_, rows)
+    if overlap is not None and overlap.has_training_rows:
+        note(overlap.in_words())
     try:
         with notes(), replaced(options.output, options.model, path_of_rows) as path:
             write_report(
@@ -34,14 +38,15 @@ def run(options: argparse.Namespace) -> int:
                 feature_names=list(model.feature_names_),
                 title=options.title or Path(options.model).name,
                 baselines=baselines,
-                elsewhere=elsewhere,
+                held_out=held_out,
                 raw_columns=list(model.encoder_.names),
                 raw_rows=_raw_rows(table, model.encoder_),
             )
     except ValueError as error:
         raise CommandError(str(error)) from error
     if options.json:
-        print_json({"written": options.output, "rows": len(codes)})
+        n_known = None if overlap is None else overlap.n_known
+        print_json({"written": options.output, "rows": len(codes), "training_rows": n_known})
     else:
         print(f"Written: {options.output}")
     return FINE
@@ -61,14 +66,14 @@ def _table_path(options: argparse.Namespace) -> str:
 
 
 def _baselines(model: TableClassifier, rows: FloatArray, codes: Any) -> tuple[Scores, Scores]:
-    """What was measured when the model was fitted: on these rows, or on others, then with its own scores."""
+    """Scores that were measured when the model was fitted: on these rows, or on others, then with its own."""
     if not model.held_out_:
         return {}, {}
     here = scores(model.classifier_.predict_proba(rows), codes)
     then = model.held_out_.get(OURS, {})
     if all(np.isclose(here[name], then.get(name, np.nan), rtol=1e-9, atol=0.0) for name in here):
         return {name: item for name, item in model.held_out_.items() if name != OURS}, {}
-    return {}, {f"{name}, on the rows held out from its fit": item for name, item in model.held_out_.items()}
+    return {}, model.held_out_
 
 
 def _raw_rows(table: Table, encoder: TableEncoder) -> np.ndarray[Any, Any]:

@@ -1,6 +1,6 @@
 """What a report says of a model, as numbers: gathered once, then put into words, charts and the page's data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -13,13 +13,16 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry.features import Features
 from softpolytope.geometry.polytopes import ExpertRegion, LabellingPolytopes
 from softpolytope.inspection.diagnostics import Diagnosis
+from softpolytope.inspection.training_rows import Overlap, overlap_with_training
 from softpolytope.model.multiclass import combined
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior
+from softpolytope.report.given import Given, raw_columns
 from softpolytope.report.scores import (
     LEVEL,
     Calibration,
     Score,
     given_scores,
+    held_out_scores,
     majority_score,
     model_calibration,
     score_of,
@@ -33,18 +36,6 @@ MOST_RULES = 12
 MOST_WEIGHTS = 20
 # Rows on which modes are compared.
 MOST_ROWS_COMPARED = 5000
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What `write_report` was asked for beside the rows."""
-
-    title: str | None = None
-    feature_names: Sequence[str] | None = None
-    baselines: Mapping[str, Mapping[str, float]] | None = None
-    raw_columns: Sequence[str] | None = None
-    raw_rows: Any = None
-    elsewhere: Mapping[str, Mapping[str, float]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +97,21 @@ class Content:
     agreement: Agreement | None  # of plain modes
     n_outside: int  # rows with a feature beyond the range of the training rows
     raw: tuple[tuple[str, NDArray[Any]], ...]  # name and values of the columns as the user knows them
+    overlap: Overlap | None  # with the training rows; None if these are not known
+    on_new_rows: tuple[Score, Score] | None  # the model's and the majority's, of rows not trained on, if some were
+    held_out: tuple[Score, Score | None] | None  # the same of rows held out when the model was fitted
+
+    @property
+    def noun(self) -> str:
+        """What a row of the report is called."""
+        if self.overlap is None or not self.overlap.has_training_rows:
+            return "test row"
+        return "training row" if self.overlap.is_whole else "row"
+
+    @property
+    def n_new_rows(self) -> int:
+        """Rows that the model was not trained on, where they are known."""
+        return 0 if self.overlap is None or self.overlap.is_known is None else int((~self.overlap.is_known).sum())
 
     @property
     def is_wrong(self) -> BoolArray:
@@ -146,6 +152,7 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
     classes = tuple(str(name) for name in classifier.classes_.tolist())
     has_draws = bool(classifier._has_posterior_spread())
     title = given.title if given.title is not None else f"Report on a {type(classifier).__name__}"
+    overlap = overlap_with_training(classifier, X)
     return Content(
         type(classifier).__name__,
         str(title),
@@ -163,7 +170,7 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
         (
             score_of("This model", chances, decisions, codes),
             majority_score(codes, len(classes)),
-            *given_scores(given.baselines, given.elsewhere),
+            *given_scores(given.baselines, given.scores_elsewhere()),
         ),
         model_calibration(chances, decisions, codes),
         tuple(_sides(classifier, [replace(item, features=features) for item in polytopes], rows, codes, classes)),
@@ -171,7 +178,21 @@ def content_of(classifier: Any, X: Any, y: Any, given: Given) -> Content:
         None if has_draws else _agreement(classifier.posterior_, rows),
         _n_outside(rows, features),
         raw_columns(given, features, rows),
+        overlap,
+        _on_new_rows(overlap, chances, decisions, codes),
+        held_out_scores(given.held_out),
     )
+
+
+def _on_new_rows(
+    overlap: Overlap | None, chances: FloatArray, decisions: NDArray[np.intp], codes: NDArray[np.intp]
+) -> tuple[Score, Score] | None:
+    """Scores of the model and of the majority vote on the rows that are not training rows, if some are."""
+    if overlap is None or not overlap.has_training_rows or overlap.is_known is None or overlap.is_whole:
+        return None
+    new = ~overlap.is_known
+    own = score_of("This model, on new rows", chances[new], decisions[new], codes[new])
+    return own, majority_score(codes[new], chances.shape[1])
 
 
 def checked_codes(classes: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
@@ -269,18 +290,3 @@ def dense(rows: Any) -> FloatArray:
     """Rows as an array."""
     found: Any = rows
     return np.asarray(found.toarray() if sparse.issparse(rows) else found)
-
-
-def raw_columns(given: Given, features: Features, rows: Any) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Columns as the user knows them; none if these are the features themselves."""
-    if given.raw_rows is None:
-        if given.raw_columns is not None:
-            raise ValueError("raw_columns name the columns of raw_rows; give both or neither.")
-        return ()
-    table = np.asarray(given.raw_rows, dtype=object)
-    if table.ndim != 2 or table.shape[0] != rows.shape[0]:
-        raise ValueError(f"raw_rows must hold one row for each of the {rows.shape[0]} of X; got shape {table.shape}.")
-    names = features.names if given.raw_columns is None else tuple(str(name) for name in given.raw_columns)
-    if len(names) != table.shape[1]:
-        raise ValueError(f"raw_columns must name the {table.shape[1]} columns of raw_rows; got {len(names)} names.")
-    return tuple(zip(names, table.T, strict=True))

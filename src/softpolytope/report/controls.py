@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from html import escape
 
-from softpolytope.report import words
 from softpolytope.report.content import THRESHOLD, Content
 from softpolytope.report.payload import kept_draws, largest_difference
+from softpolytope.report.phrases import count
 from softpolytope.report.scores import LEVEL
 
 
@@ -61,8 +61,8 @@ def _map_words(content: Content) -> list[str]:
     if content.estimate == "mean" and n_kept < content.n_draws:
         found.append(
             f"To stay quick, the average on the map is over {n_kept} of the {content.n_draws} {content.one_of}s, "
-            f"evenly spaced; on the test rows its probabilities are within {largest_difference(content):.3f} of the "
-            "model's. Numbers of rows below the map are by the model's own probabilities."
+            f"evenly spaced; on the {content.noun}s its probabilities are within {largest_difference(content):.3f} of "
+            "the model's. Numbers of rows below the map are by the model's own probabilities."
         )
     return found
 
@@ -90,7 +90,9 @@ def _map_form(content: Content) -> str:
             '<label id="map-row-label" hidden>Row <input id="map-row" type="number" min="0" '
             f'max="{len(content.codes) - 1}" value="0"></label>'
         )
-    fields.append(select("map-dots", "Dots", [("some", "test rows"), ("wrong", "wrong ones only"), ("none", "none")]))
+    fields.append(
+        select("map-dots", "Dots", [("some", f"{content.noun}s"), ("wrong", "wrong ones only"), ("none", "none")])
+    )
     return (
         f'<form id="map-form" aria-label="What the map shows"><div class="fields">{"".join(fields)}</div>'
         '<label class="slider">Threshold <output id="map-threshold-out" for="map-threshold">0.50</output>'
@@ -105,7 +107,7 @@ def _views(content: Content) -> str:
     """The choice between average and best draw, if there is one."""
     if content.estimate == "best":
         return ""
-    average = words.count(len(kept_draws(content)), content.one_of)
+    average = count(len(kept_draws(content)), content.one_of)
     return (
         '<fieldset><legend>Shown</legend><label class="check"><input type="radio" name="view" value="average" checked> '
         f'Average over {average}</label><label class="check"><input type="radio" name="view" value="best"> '
@@ -138,7 +140,8 @@ def rows_section(content: Content) -> str:
         '<label>Rows a page <select id="rows-size"><option>10</option><option selected>25</option><option>100</option>'
         '</select></label></div></form><p id="rows-status" role="status" aria-live="polite"></p>'
         '<div class="wide" role="region" tabindex="0" aria-label="Table of rows"><table id="rows-table">'
-        '<caption class="unseen">Test rows with probability, label, decision and explanation</caption>'
+        f'<caption class="unseen">{content.noun.capitalize()}s with probability, label, decision and explanation'
+        "</caption>"
         "<thead></thead><tbody></tbody></table></div>"
         f'<nav class="pager" aria-label="Pages of the table">{pages}<span id="rows-page"></span></nav></div>'
     )

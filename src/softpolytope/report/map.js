@@ -149,7 +149,7 @@ function startMap(data, model, rows) {
     const nNo = found.n - found.nYes;
     return (
       `${viewInWords()} At threshold ${state.threshold.toFixed(2)}, ${found.nYes.toLocaleString("en")} of ` +
-      `${counted(found.n, "test row")} (${percent(found.nYes / found.n)}) are on the side of “${target()}” and ` +
+      `${counted(found.n, data.rows.noun)} (${percent(found.nYes / found.n)}) are on the side of “${target()}” and ` +
       `${nNo.toLocaleString("en")} (${percent(nNo / found.n)}) on that of “${others()}”; ` +
       `${percent((found.nFalse + found.nMissed) / found.n)} would be wrong: ${counted(found.nFalse, "row")} of ` +
       `“${others()}” taken for “${target()}”, ${counted(found.nMissed, "row")} of “${target()}” missed. ` +

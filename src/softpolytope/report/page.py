@@ -11,9 +11,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from softpolytope.report.content import Content, Given, content_of
+from softpolytope.report.content import Content, content_of
+from softpolytope.report.given import Given
 from softpolytope.report.payload import payload_of
-from softpolytope.report.sections import TITLES, sections_of
+from softpolytope.report.sections import sections_of, titles_of
 
 # In the order in which each needs those before it.
 SCRIPTS = (
@@ -40,6 +41,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     title: str | None = None,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
     elsewhere: Mapping[str, Mapping[str, float]] | None = None,
+    held_out: Mapping[str, Mapping[str, float]] | None = None,
     raw_columns: Sequence[str] | None = None,
     raw_rows: Any = None,
 ) -> None:
@@ -54,7 +56,8 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
         One of the four of this package, fitted, with any number of classes and features. Of a `TableClassifier` give
         its `named_classifier()`, and rows by its `encode`.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Test rows, as the classifier takes them; better none that it was fitted with.
+        Test rows, as the classifier takes them. Rows that it was trained on are recognized by the fingerprint in the
+        model: the page then says so first, and judges the model by the other rows and by `held_out`.
     y : array-like of shape (n_samples,)
         Their labels.
     path : str or Path
@@ -67,8 +70,10 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
         Scores of other methods on the same rows, by name: "error" (a share), "log_loss" (nats), "brier". A majority
         vote is always there.
     elsewhere : dict of str to dict, optional
-        The same of scores on other rows, such as those held out when the classifier was fitted: they are shown, and
-        compared with nothing.
+        The same of scores on other rows: they are shown, and compared with nothing.
+    held_out : dict of str to dict, optional
+        The same of rows held out when the classifier was fitted, as `TableClassifier.held_out_` has them: its own as
+        "softpolytope", those of the most frequent class as "majority vote".
     raw_columns : sequence of str, optional
         Names of the columns of `raw_rows`.
     raw_rows : array-like of shape (n_samples, n_columns), optional
@@ -90,7 +95,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     ...     "Ring or disc" in path.read_text(encoding="utf-8")
     True
     """
-    given = Given(title, feature_names, baselines, raw_columns, raw_rows, elsewhere)
+    given = Given(title, feature_names, baselines, raw_columns, raw_rows, elsewhere, held_out)
     page = page_of(content_of(classifier, X, y, given))
     # A lone surrogate is text to Python, but no file can hold it.
     Path(path).write_bytes(page.encode("utf-8", "replace"))
@@ -99,7 +104,7 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
 def page_of(content: Content) -> str:
     """The text of the page."""
     script = script_text()
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in TITLES.items())
+    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in titles_of(content).items())
     title = escape(content.title)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

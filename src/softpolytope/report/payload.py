@@ -42,6 +42,7 @@ def payload_of(content: Content) -> dict[str, Any]:
         "level": LEVEL,
         "rows": {
             "nAll": n_all,
+            "noun": content.noun,
             "n": len(kept),
             "numbers": None if len(kept) == n_all else encoded(kept, "<u4"),
             "labels": encoded(content.codes[kept], _code_type(content)),

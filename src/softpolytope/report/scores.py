@@ -14,6 +14,8 @@ LEVEL = 0.89
 N_BINS = 15
 # Chances of misses beyond which more of them than this are no accident.
 ALARM = 0.05
+# Names of the model and of the majority vote among scores on held-out rows, as `softpolytope fit` writes them.
+OWN, MAJORITY = "softpolytope", "majority vote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Score:
     brier: float | None
     error_interval: tuple[float, float] | None = None
     is_comparable: bool = True  # whether it is of the test rows, and not of others
+
+    def is_better_than(self, other: "Score") -> bool:
+        """Return whether both error and log-loss are smaller."""
+        is_less_wrong = (self.error or 0.0) < (other.error or 0.0)
+        return is_less_wrong and (self.log_loss or 0.0) < (other.log_loss or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,14 @@ def given_scores(
     here = [_given(str(name), values, "baselines") for name, values in (baselines or {}).items()]
     others = [_given(str(name), values, "elsewhere") for name, values in (elsewhere or {}).items()]
     return [*here, *(replace(score, is_comparable=False) for score in others)]
+
+
+def held_out_scores(given: Mapping[str, Mapping[str, float]] | None) -> tuple[Score, Score | None] | None:
+    """Scores of the model and of the majority vote on rows held out from its fit; None if the model's are not there."""
+    if not given or "error" not in given.get(OWN, {}):
+        return None
+    majority = _given(MAJORITY, given[MAJORITY], "held_out") if MAJORITY in given else None
+    return _given(OWN, given[OWN], "held_out"), majority
 
 
 def _given(name: str, values: Mapping[str, float], parameter: str) -> Score:

@@ -6,7 +6,9 @@ from softpolytope.geometry.polytopes import TOO_WEAK
 from softpolytope.report import charts, words
 from softpolytope.report.content import MOST_RULES, THRESHOLD, Content, Side
 from softpolytope.report.controls import map_section, paragraphs, rows_section
+from softpolytope.report.phrases import count, percent
 from softpolytope.report.scores import LEVEL, N_BINS, Calibration, Score
+from softpolytope.report.verdict import has_training_rows
 
 MARKS = {"good": ("✓", "Good"), "look": ("!", "Look"), "bad": ("✗", "Bad")}
 # Diagnoses that are listed; probabilities at single rows of many classes would fill pages.
@@ -22,8 +24,14 @@ TITLES = {
 }
 
 
+def titles_of(content: Content) -> dict[str, str]:
+    """Titles of the sections by their names."""
+    return TITLES | {"rows": f"The {content.noun}s"}
+
+
 def sections_of(content: Content) -> str:
     """All of them, numbered."""
+    titles = titles_of(content)
     bodies = {
         "model": model_section(content),
         "scores": scores_section(content),
@@ -35,7 +43,7 @@ def sections_of(content: Content) -> str:
     }
     return "".join(
         f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">'
-        f'<span class="number">{number}</span> {TITLES[name]}</h2>{body}</section>'
+        f'<span class="number">{number}</span> {titles[name]}</h2>{body}</section>'
         for number, (name, body) in enumerate(bodies.items(), 1)
     )
 
@@ -68,16 +76,21 @@ def model_section(content: Content) -> str:
 def _tiles(content: Content) -> str:
     """The figures that everyone asks for first."""
     own, majority = content.scores[0], content.scores[1]
-    low, high = (words.percent(end) for end in own.error_interval or (0.0, 1.0))
+    low, high = (percent(end) for end in own.error_interval or (0.0, 1.0))
     n_experts = sum(side.n_experts for side in content.sides)
     n_wrong = int(content.is_wrong.sum())
+    on = ""
+    if has_training_rows(content):
+        on = f" on {'old and new ' if content.noun == 'row' else ''}{content.noun}s"
     tiles = [
-        ("Error", words.percent(own.error or 0.0), f"{low} to {high}, {LEVEL:.0%} interval"),
-        ("Log-loss", f"{own.log_loss:.3f}", f"majority vote {majority.log_loss:.3f}"),
-        ("Brier score", f"{own.brier:.3f}", f"majority vote {majority.brier:.3f}"),
-        ("Test rows", f"{len(content.codes):,}", f"{words.count(n_wrong, 'row')} decided wrongly"),
-        ("Experts", f"{n_experts}", words.count(n_experts * content.n_layers, "hyperplane")),
+        (f"Error{on}", percent(own.error or 0.0), f"{low} to {high}, {LEVEL:.0%} interval"),
+        (f"Log-loss{on}", f"{own.log_loss:.3f}", f"majority vote {majority.log_loss:.3f}"),
+        (f"Brier score{on}", f"{own.brier:.3f}", f"majority vote {majority.brier:.3f}"),
+        (f"{content.noun.capitalize()}s", f"{len(content.codes):,}", f"{count(n_wrong, 'row')} decided wrongly"),
+        ("Experts", f"{n_experts}", count(n_experts * content.n_layers, "hyperplane")),
     ]
+    if has_training_rows(content) and content.held_out is not None:
+        tiles.insert(0, ("Error on held-out rows", percent(content.held_out[0].error or 0.0), "when it was fitted"))
     shown = "".join(
         f'<div><dt>{name}</dt><dd><span class="figure">{figure}</span>{note}</dd></div>' for name, figure, note in tiles
     )
@@ -89,12 +102,14 @@ def _tiles(content: Content) -> str:
 
 def scores_section(content: Content) -> str:
     """Scores beside those of others, and calibration."""
-    low, high = (words.percent(end) for end in content.scores[0].error_interval or (0.0, 1.0))
+    low, high = (percent(end) for end in content.scores[0].error_interval or (0.0, 1.0))
     told = (
-        f"On {words.count(len(content.codes), 'test row')}. So many rows leave the error of this model uncertain: "
+        f"On {count(len(content.codes), content.noun)}. So many rows leave the error of this model uncertain: "
         f"{low} to {high} ({LEVEL:.0%} interval). Smaller is better in all columns. The majority vote knows the shares "
         "of the classes among these very rows, and nothing else."
     )
+    if content.overlap is not None and content.overlap.has_training_rows:
+        told = f"{content.overlap.in_words()} {told}"
     if not all(score.is_comparable for score in content.scores):
         told += " Scores on other rows are beside them, and compared with none: other rows are easier or harder."
     lines = "".join(_score_line(score, content.scores) for score in content.scores)
@@ -107,7 +122,7 @@ def _score_line(score: Score, scores: tuple[Score, ...]) -> str:
     for key in ("error", "log_loss", "brier"):
         value = getattr(score, key)
         known = [getattr(other, key) for other in scores if other.is_comparable and getattr(other, key) is not None]
-        text = "\u2013" if value is None else words.percent(value) if key == "error" else f"{value:.4f}"
+        text = "\u2013" if value is None else percent(value) if key == "error" else f"{value:.4f}"
         # The best is also told in words: bold type is not read out.
         if score.is_comparable and value is not None and len(known) > 1 and value == min(known):
             text = f'<strong>{text}</strong> <span class="note">best</span>'
@@ -172,9 +187,9 @@ def _rules_of(side: Side) -> str:
         )
     left = []
     if n_weak:
-        left.append(f"{words.count(n_weak, 'expert')} {'is' if n_weak == 1 else 'are'} {TOO_WEAK}.")
+        left.append(f"{count(n_weak, 'expert')} {'is' if n_weak == 1 else 'are'} {TOO_WEAK}.")
     if side.n_experts > len(side.rules):
-        n_left = words.count(side.n_experts - len(side.rules), "lighter expert")
+        n_left = count(side.n_experts - len(side.rules), "lighter expert")
         left.append(f"{n_left} beyond the {MOST_RULES} heaviest.")
     notes = "".join(f'<p class="note">{text}</p>' for text in left)
     return (

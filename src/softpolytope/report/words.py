@@ -1,43 +1,17 @@
 """Sentences about a model, its scores and its fit; plain text, to be escaped where it is put into the page."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
-from softpolytope.geometry.wording import counted
 from softpolytope.inspection.diagnostics import LARGEST_R_HAT, in_words, n_draws_needed
 from softpolytope.report.content import Content, Side
+from softpolytope.report.phrases import Check, count, listed, percent
 from softpolytope.report.scores import LEVEL, N_BINS
+from softpolytope.report.verdict import NO_FINGERPRINT, has_training_rows, verdict_on_training_rows
 
 # Fewer test rows than this leave scores wide open.
 FEW_ROWS = 200
 # Warnings about chains that are told in full.
 MOST_COMPLAINTS = 3
-
-
-# A number and its noun: 1 row, 2 rows.
-count = counted
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing to look at before trusting the model."""
-
-    mark: Literal["good", "look", "bad"]
-    text: str
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with as many digits as mean something."""
-    value = 100.0 * share
-    # The space must not break.
-    return f"{value:.1f}\u00a0%" if value < 99.95 or share == 1.0 else "> 99.9\u00a0%"
-
-
-def listed(items: list[str]) -> str:
-    """A, B and C."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 # What the model is.
@@ -99,24 +73,27 @@ def _meaning(content: Content) -> str:
 
 def checks(content: Content) -> list[Check]:
     """What speaks for and against the model, in the order in which a sceptic would ask."""
-    return [*_against_others(content), _calibrated(content), *_rows(content), _fit(content)]
+    first = verdict_on_training_rows(content) or _against_majority(content)
+    return [*first, *_against_others(content), _calibrated(content), *_rows(content), _fit(content)]
 
 
-def _against_others(content: Content) -> list[Check]:
+def _against_majority(content: Content) -> list[Check]:
     own, majority = content.scores[0], content.scores[1]
     if len(np.unique(content.codes)) == 1:
         only = content.classes[int(content.codes[0])]
         text = f"All test rows are “{only}”: they cannot show whether the model tells the classes apart."
         return [Check("bad", text)]
-    is_better = (own.error or 0.0) < (majority.error or 0.0) and (own.log_loss or 0.0) < (majority.log_loss or 0.0)
     text = (
         f"It errs on {percent(own.error or 0.0)} of the test rows; always naming the most frequent class would err on "
         f"{percent(majority.error or 0.0)}."
     )
-    if not is_better:
-        text += " In error or in log-loss it is no better than that."
-    found = [Check("good" if is_better else "bad", text)]
-    others = [score for score in content.scores[2:] if score.is_comparable]
+    if own.is_better_than(majority):
+        return [Check("good", text)]
+    return [Check("bad", f"{text} In error or in log-loss it is no better than that.")]
+
+
+def _against_others(content: Content) -> list[Check]:
+    own, others = content.scores[0], [score for score in content.scores[2:] if score.is_comparable]
     better = [
         score.name
         for score in others
@@ -124,10 +101,10 @@ def _against_others(content: Content) -> list[Check]:
         or (score.log_loss is not None and score.log_loss < (own.log_loss or 0.0))
     ]
     if better:
-        found.append(Check("look", f"{listed(better)} did better in error or log-loss; see section 2."))
-    elif others:
-        found.append(Check("good", f"No other method given ({listed([s.name for s in others])}) did better."))
-    return found
+        return [Check("look", f"{listed(better)} did better in error or log-loss; see section 2.")]
+    if others and not has_training_rows(content) and len(np.unique(content.codes)) > 1:
+        return [Check("good", f"No other method given ({listed([s.name for s in others])}) did better.")]
+    return []
 
 
 def _calibrated(content: Content) -> Check:
@@ -136,8 +113,10 @@ def _calibrated(content: Content) -> Check:
     is_fine = n_missed <= calibration.most_misses
     head = "Its probabilities come true" if is_fine else "Its probabilities do not come true everywhere"
     tail = f"; that {n_missed} {'does' if n_missed == 1 else 'do'} not may be chance" if is_fine and n_missed else ""
+    if has_training_rows(content):
+        head = f"On the rows given, some or all of which it was trained on, {head[0].lower()}{head[1:]}"
     return Check(
-        "good" if is_fine else "look",
+        "good" if is_fine and not has_training_rows(content) else "look",
         f"{head}: in {len(calibration.counts) - n_missed} of {count(len(calibration.counts), 'bin')} the share seen "
         f"agrees with the probability given{tail}.",
     )
@@ -147,16 +126,19 @@ def _rows(content: Content) -> list[Check]:
     n_rows = len(content.codes)
     found = []
     if n_rows < FEW_ROWS:
-        text = f"There are only {count(n_rows, 'test row')}: the scores are uncertain, see the intervals."
+        text = f"There are only {count(n_rows, content.noun)}: the scores are uncertain, see the intervals."
         found.append(Check("look", text))
     if content.n_outside:
         share = percent(content.n_outside / n_rows)
         verb = "has" if content.n_outside == 1 else "have"
         text = (
-            f"{count(content.n_outside, 'test row')} ({share}) {verb} a feature outside the range of the training "
+            f"{count(content.n_outside, content.noun)} ({share}) {verb} a feature outside the range of the training "
             "rows, where the model extrapolates."
         )
-        found.append(Check("look" if content.n_outside > 0.02 * n_rows else "good", text))
+        is_little = content.n_outside <= 0.02 * n_rows and not has_training_rows(content)
+        found.append(Check("good" if is_little else "look", text))
+    if content.overlap is None:
+        found.append(Check("look", NO_FINGERPRINT))
     return found
 
 
@@ -205,13 +187,13 @@ def calibration_sentences(content: Content) -> list[str]:
 
 
 def rule_words(side: Side, number: int) -> tuple[str, str]:
-    """The region of an expert, and what it did on the test rows."""
+    """The region of an expert, and what it did on the rows of the report."""
     rule = side.rules[number]
     said = rule.region.in_words()
     if not rule.n_yes:
-        return said, "Votes yes for no test row."
+        return said, "Votes yes for none of these rows."
     share = percent(rule.n_right / rule.n_yes)
-    return said, f"Votes yes for {count(rule.n_yes, 'test row')}, {share} of them “{side.target}”."
+    return said, f"Votes yes for {count(rule.n_yes, 'row')}, {share} of them “{side.target}”."
 
 
 def weights_sentence(content: Content, side: Side) -> str:
@@ -243,9 +225,9 @@ def fit_sentences(content: Content) -> list[str]:
     if agreement.n_modes == 1:
         return ["There is a single mode: nothing tells how far another climb would have ended from it."]
     found = (
-        f"{agreement.n_modes} climbs from random starts ended in modes of the posterior. On the test rows all of them "
-        f"decide {percent(agreement.same_decision)} alike, and the largest and smallest probability they give a row "
-        f"are {agreement.mean_spread:.3f} apart on average."
+        f"{agreement.n_modes} climbs from random starts ended in modes of the posterior. On the {content.noun}s all of "
+        f"them decide {percent(agreement.same_decision)} alike, and the largest and smallest probability they give a "
+        f"row are {agreement.mean_spread:.3f} apart on average."
     )
     worth = (
         "Modes are peaks, not draws: their spread is much narrower than the posterior's, so agreement among them is no "

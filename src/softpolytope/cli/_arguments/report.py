@@ -12,7 +12,8 @@ def add_parser(commands: Any) -> None:
         "report",
         help="write a page about a model",
         description="One self-contained HTML page: how good the model is on the rows given, its half-spaces, and what "
-        "it says of rows. The rows should be others than those it learned from.",
+        "it says of rows. Give it rows other than those it was trained on; if they are training rows, the page says so "
+        "and judges the model by the rows held out when it was fitted.",
         **examples("softpolytope report model.softpolytope test.csv -o report.html"),
     )
     parser.add_argument("model", help="what `softpolytope fit` wrote")

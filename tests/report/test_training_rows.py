@@ -1,0 +1,133 @@
+"""A report on rows the model was trained on says so, and judges it by others."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from softpolytope import SumStackSoftplusClassifier, load_model
+from softpolytope.report import words, write_report
+from softpolytope.report.content import Given, content_of
+
+HELD_OUT = {
+    "softpolytope": {"error": 0.12, "log_loss": 0.3},
+    "majority vote": {"error": 0.4, "log_loss": 0.68},
+    "logistic regression": {"error": 0.2, "log_loss": 0.5},
+}
+
+
+def ring(n_rows):
+    """Rows of a ring around a disc, some of them on the wrong side."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 2))
+    return X, np.where((X**2).sum(axis=1) + 0.5 * rng.normal(size=n_rows) > 1.4, "ring", "disc")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A model, its training rows, and others."""
+    X, y = ring(400)
+    model = SumStackSoftplusClassifier(n_restarts=2, random_state=0).fit(X[:200], y[:200])
+    return model, (X[:200], y[:200]), (X[200:], y[200:])
+
+
+def checks_of(model, X, y, **given):
+    """What the page says before one trusts the model."""
+    return words.checks(content_of(model, X, y, Given(**given)))
+
+
+def test_training_rows_are_said_first_and_get_no_tick(trained):
+    """The model's own scores on them are no verdict; without held-out scores, how to get some."""
+    model, (X, y), _ = trained
+    checks = checks_of(model, X, y, baselines={"LR": {"error": 0.5, "log_loss": 1.0}})
+    assert checks[0].mark == "bad"
+    assert checks[0].text.startswith("These are rows the model was trained on")
+    assert "no scores on held-out rows" in checks[1].text
+    assert "`softpolytope fit`" in checks[1].text
+    assert not any(check.mark == "good" for check in checks)
+    assert not any("test row" in check.text for check in checks)
+
+
+def test_held_out_scores_are_the_verdict(trained):
+    """Second, before what it does on its own rows; bad if no better than the majority."""
+    model, (X, y), _ = trained
+    checks = checks_of(model, X, y, held_out=HELD_OUT)
+    assert "On rows held out when it was fitted it erred on 12.0\u00a0%" in checks[1].text
+    assert "err on 40.0\u00a0%" in checks[1].text
+    assert checks[1].mark == "look"
+    assert checks[2].text.startswith("On the training rows it errs on ")
+    assert not any(check.mark == "good" for check in checks)
+    worse = HELD_OUT | {"softpolytope": {"error": 0.45, "log_loss": 0.7}}
+    assert checks_of(model, X, y, held_out=worse)[1].mark == "bad"
+    alone = {"softpolytope": HELD_OUT["softpolytope"]}
+    assert checks_of(model, X, y, held_out=alone)[1].text.endswith("12.0\u00a0%.")
+    names = [score.name for score in content_of(model, X, y, Given(held_out=HELD_OUT)).scores]
+    assert "logistic regression, on the rows held out from its fit" in names
+
+
+def test_new_rows_get_their_tick(trained):
+    """As before: nothing is said of training rows, and held-out scores decide nothing."""
+    model, _, (X, y) = trained
+    checks = checks_of(model, X, y, held_out=HELD_OUT)
+    assert checks[0].mark == "good"
+    assert checks[0].text.startswith("It errs on ")
+    assert "of the test rows" in checks[0].text
+    assert not any("trained on" in check.text for check in checks)
+
+
+def test_of_rows_that_are_partly_old_the_new_ones_decide(trained):
+    """Their number and error are those of the new rows alone."""
+    model, (old, old_labels), (new, new_labels) = trained
+    X, y = np.concatenate([old[:150], new[:60]]), np.concatenate([old_labels[:150], new_labels[:60]])
+    checks = checks_of(model, X, y)
+    assert checks[0].text.startswith("150 of these 210 rows (71%) are rows the model was trained on")
+    error = 100.0 * np.mean(model.predict(new[:60]) != new_labels[:60])
+    assert checks[1].text.startswith(f"On the 60 rows that it was not trained on it errs on {error:.1f}\u00a0%")
+    assert not any(check.mark == "good" for check in checks)
+    content = content_of(model, X, y, Given())
+    assert content.n_new_rows == 60
+    assert content.noun == "row"
+
+
+def test_few_old_rows_among_many_do_not_count(trained):
+    """One of two hundred changes no score."""
+    model, (old, old_labels), (new, new_labels) = trained
+    checks = checks_of(model, np.concatenate([old[:1], new]), np.concatenate([old_labels[:1], new_labels]))
+    assert checks[0].text.startswith("It errs on ")
+
+
+def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
+    """It cannot tell."""
+    model, _, (X, y) = trained
+    model.save(tmp_path / "m", fingerprint=False)
+    checks = checks_of(load_model(tmp_path / "m"), X, y)
+    assert any("no fingerprint of its training rows" in check.text for check in checks)
+    model.save(tmp_path / "m")
+    assert not any("fingerprint" in check.text for check in checks_of(load_model(tmp_path / "m"), X, y))
+
+
+def test_where_only_about_how_many_is_known(trained):
+    """The new rows are not told apart, and held-out scores decide."""
+    model, (X, y), _ = trained
+    content = content_of(model, X, y, Given(held_out=HELD_OUT))
+    vague = replace(content, overlap=replace(content.overlap, n_known=100, share=0.5, is_known=None))
+    checks = words.checks(vague)
+    assert checks[0].text.startswith("About 100 of these 200 rows (50%)")
+    assert "held out" in checks[1].text
+
+
+def test_the_page_speaks_of_training_rows(trained, tmp_path):
+    """Nowhere of test rows: titles, figures, tables, map."""
+    model, (X, y), (new, new_labels) = trained
+    write_report(model, X, y, tmp_path / "r.html", held_out=HELD_OUT)
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "test row" not in page.lower()
+    assert "The training rows" in page
+    assert "Error on held-out rows" in page
+    assert page.index("Error on held-out rows") < page.index("Error on training rows")
+    write_report(model, new, new_labels, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "The test rows" in text
+    assert "trained on" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
