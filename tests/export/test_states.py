@@ -229,3 +229,20 @@ def test_states_of_another_model_are_refused():
         other._fits = [replace(other._fits[0], chains=replace(chains, states=states))]
         with pytest.raises(ValueError, match="another number of experts, layers or columns"):
             other.set_params(n_sweeps=20).fit(X, y)
+
+
+def test_table_models_of_fractions_go_on(tmp_path):
+    """Labels such as 0.5 and 1.5 are fitted as 0 and 1, and named again."""
+    table = fixture_module().table()
+    table["inside"] = [0.5 if cell == "no" else 1.5 for cell in table["inside"]]
+    options = {"inference": "gibbs", "max_experts": 2, "n_chains": 1, "n_sweeps": 8, "class_weight": {1.5: 2.0}}
+    model = TableClassifier(SumSoftplusClassifier(**options, random_state=0, warm_start=True)).fit(table, "inside")
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    for own in (model, loaded):
+        own.classifier.set_params(n_sweeps=12)
+        own.fit(table, "inside")
+    asked = {name: table[name] for name in ("size", "colour")}
+    assert loaded.classes_.tolist() == [0.5, 1.5]
+    assert np.array_equal(loaded.predict_proba(asked), model.predict_proba(asked))
+    assert model.classifier_.log_likelihood_[0].shape == (1, 12)

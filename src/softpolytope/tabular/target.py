@@ -157,6 +157,8 @@ def fit_to_labels(classifier: Any, rows: FloatArray, labels: NDArray[Any], codes
         if strange:
             raise ValueError(f"class_weight names {strange[0]!r}, which is none of the classes {labels.tolist()}.")
         classifier.set_params(class_weight={places[label]: weight for label, weight in weights.items()})
+    if np.array_equal(getattr(classifier, "classes_", []), labels):  # a fit that goes on
+        classifier.classes_ = np.arange(len(labels))
     try:
         classifier.fit(rows, codes)
     finally:
