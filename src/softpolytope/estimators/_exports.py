@@ -44,7 +44,7 @@ class ExportMixin:
             Chains are there only after a fit with `warm_start=True`.
         fingerprint : bool
             Whether to keep hashes of the training rows, by which the report recognizes them: four bytes a row, and at
-            most half a megabyte. They do not give the rows away, but who guesses a whole row can tell whether it was
+            most 64 KiB. They do not give the rows away, but who guesses a whole row can tell whether it was
             among them.
         """
         check_is_fitted(self)
