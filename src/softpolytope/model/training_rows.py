@@ -15,8 +15,8 @@ from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 
-# Hashes that are kept; of more rows, those of the lowest hashes. They take 64 KiB in a file, so that a model of many rows
-# stays small; the sum of all hashes recognizes the whole table whatever its size.
+# Hashes that are kept; of more rows, those of the lowest hashes. They take 64 KiB in a file, so that a model of many
+# rows stays small; the sum of all hashes recognizes the whole table whatever its size.
 MAX_HASHES = 2**14
 HASH_BITS = 31
 # Numbers that are hashed at a time.
