@@ -13,7 +13,9 @@ from softpolytope.export.archive import ModelFileError, read_archive, write_arch
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SMALL = {"max_experts": 4, "n_layers": 2, "n_restarts": 2, "n_chains": 2, "n_sweeps": 16, "random_state": 0}
+SMALL = {"max_experts": 4, "n_layers": 2, "random_state": 0}
+MODES = {"inference": "map", "n_restarts": 2}
+CHAINS = {"inference": "gibbs", "start": "random", "n_chains": 2, "n_sweeps": 16}
 KINDS = [
     "map",
     "map of few rows",
@@ -37,10 +39,10 @@ def rows_of(kind):
 def begun(kind):
     """A fitted classifier."""
     X, y = rows_of(kind)
-    chains = {"inference": "gibbs", "scan": "paper" if kind == "paper" else "auto", "start": "random"}
+    chains = CHAINS | {"scan": "paper" if kind == "paper" else "auto"}
     is_chains = kind in ("collapsed", "paper", "chains of three")
     prior = Prior(precision_shape=2.0, precision_rate="learned")
-    options = SMALL | {"warm_start": True, "prior": prior} | (chains if is_chains else {"inference": "map"})
+    options = SMALL | {"warm_start": True, "prior": prior} | (chains if is_chains else MODES)
     model = SumStackSoftplusClassifier(**options)
     if kind == "batches":
         return model.partial_fit(X[:80], y[:80], classes=[0, 1]).partial_fit(X[80:120], y[80:120])
@@ -134,14 +136,16 @@ def test_a_fit_after_batches_says_that_it_starts_from_scratch(tmp_path):
 def test_table_models_go_on(inference, tmp_path):
     """In memory and from a file alike; a table of other columns is refused."""
     table = fixture_module().table()
-    options = {"inference": inference, "max_experts": 3, "n_restarts": 2, "n_chains": 1, "n_sweeps": 10}
-    model = TableClassifier(SumSoftplusClassifier(**options, random_state=0, warm_start=True)).fit(table, "inside")
+    own = MODES if inference == "map" else CHAINS | {"n_chains": 1, "n_sweeps": 10}
+    classifier = SumSoftplusClassifier(max_experts=3, random_state=0, warm_start=True, **own)
+    model = TableClassifier(classifier).fit(table, "inside")
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     later = table if inference == "gibbs" else {name: cells[:50] for name, cells in table.items()}
-    for own in (model, loaded):
-        own.classifier.set_params(n_sweeps=20)
-        own.fit(later, "inside")
+    for one in (model, loaded):
+        if inference == "gibbs":
+            one.classifier.set_params(n_sweeps=20)
+        one.fit(later, "inside")
     asked = {name: table[name] for name in ("size", "colour")}
     assert np.array_equal(loaded.predict_proba(asked), model.predict_proba(asked))
     if inference == "gibbs":
@@ -158,7 +162,7 @@ def test_table_models_go_on(inference, tmp_path):
 def test_the_weight_of_rows_is_kept(tmp_path):
     """Batches after a file count all rows before them, by their weights."""
     X, y = rows_of("map")
-    model = SumStackSoftplusClassifier(**SMALL, inference="map").fit(X, y, sample_weight=np.full(len(y), 3.0))
+    model = SumStackSoftplusClassifier(**SMALL, **MODES).fit(X, y, sample_weight=np.full(len(y), 3.0))
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m")._fits[0].stream.features.weight == 600.0
 

@@ -13,6 +13,7 @@ from softpolytope.estimators.classifiers import (
 )
 from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior
 from softpolytope.model.prior import Prior
+from softpolytope.model.training_rows import TrainingRows
 from softpolytope.optimise.modes import Mode
 from softpolytope.optimise.results import FoundMode, ModesResult
 from softpolytope.optimise.stream import Follower
@@ -21,5 +22,5 @@ TYPES_OF_CLASSIFIERS: tuple[type, ...] = (
     SoftplusClassifier, StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier,
     # Plain records: opening one sets its fields and does nothing else.
     Chains, Draws, FeatureSummary, Fitted, Follower, FoundMode, LabellingPosterior, Mode, ModesResult, Posterior, Prior,
-    RegressionPosterior, Stream, Units,
+    RegressionPosterior, Stream, TrainingRows, Units,
 )  # fmt: skip
