@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
 from softpolytope.tabular.model import Scores
-from softpolytope.tabular.target import fit_to_labels
+from softpolytope.tabular.target import Label, fit_to_labels
 
 # The report reads scores under these names.
 OURS = "softpolytope"
@@ -19,7 +19,7 @@ OURS = "softpolytope"
 FARTHEST = 1e100
 Codes = NDArray[np.intp]
 # By label, "balanced", or none.
-ClassWeight = dict[int | str, float] | str | None
+ClassWeight = dict[Label, float] | str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-
-Label = str | int | float | bool
+from softpolytope.tabular.target import Label
 
 
 @dataclass(frozen=True, slots=True)
