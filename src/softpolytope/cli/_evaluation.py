@@ -10,6 +10,8 @@ from sklearn.model_selection import train_test_split
 
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
+from softpolytope.cli._output import note
+from softpolytope.inspection.training_rows import overlap_with_training
 from softpolytope.tabular.model import Scores
 from softpolytope.tabular.target import Label, fit_to_labels
 
@@ -90,3 +92,13 @@ def fit_classifier(classifier: Any, part: Part, labels: NDArray[Any]) -> Any:
         return fit_to_labels(classifier, part.rows, labels, part.codes)
     except (ValueError, RuntimeError) as error:
         raise CommandError(str(error)) from error
+
+
+def noted_training_rows(classifier: Any, rows: FloatArray, head: str = "") -> int | None:
+    """Give a note if a classifier was trained on some of the rows; return how many, None if that is not known."""
+    overlap = overlap_with_training(classifier, rows)
+    if overlap is None:
+        return None
+    if overlap.has_training_rows:
+        note(f"{head}{overlap.in_words()}")
+    return overlap.n_known

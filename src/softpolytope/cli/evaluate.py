@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from softpolytope.cli._errors import FINE
+from softpolytope.cli._evaluation import noted_training_rows
 from softpolytope.cli._options import labelled_rows, loaded, opened, threshold_of
 from softpolytope.cli._output import notes, print_json
 from softpolytope.report import Evaluation, evaluate
@@ -18,6 +19,7 @@ def run(options: argparse.Namespace) -> int:
     model = loaded(options.model)
     threshold = threshold_of(model, options.threshold)
     rows, codes = labelled_rows(model, opened(options.table, options), options.target)
+    n_known = noted_training_rows(model.classifier_, rows)
     with notes():
         chances = model.classifier_.predict_proba(rows)
     labels = model.classes_
@@ -26,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         rule = None if threshold is None else {"class": threshold.label, "above": threshold.probability}
         given = {"model": options.model, "table": options.table, "target": target, "threshold": rule}
+        given["training_rows"] = n_known
         print_json(given | _document(found))
     else:
         counts = ", ".join(f"{label} {n}" for label, n in zip(found.classes, found.confusion.sum(axis=1), strict=True))

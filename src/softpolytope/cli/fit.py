@@ -16,6 +16,7 @@ from softpolytope.cli._evaluation import (
     baseline_scores,
     fit_classifier,
     held_out_rows,
+    noted_training_rows,
     score_lines,
     scores,
 )
@@ -24,7 +25,6 @@ from softpolytope.cli._output import check_output, note, notes, print_json
 from softpolytope.cli._unknown import UnknownCategories
 from softpolytope.estimators._parameters import auto_inference
 from softpolytope.estimators.classifiers import CLASSIFIERS
-from softpolytope.inspection.training_rows import overlap_with_training
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
 from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, Plan, read_labelled, read_rows, study
@@ -129,9 +129,7 @@ def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: An
     found = baseline_scores(part, tested, labels, options.class_weight)
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
     found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
-    overlap = overlap_with_training(classifier, tested.rows)
-    if overlap is not None and overlap.has_training_rows:
-        note(f"{options.test}: {overlap.in_words()}")
+    noted_training_rows(classifier, tested.rows, f"{options.test}: ")
     say(f"\nTested on the {len(tested.codes)} rows of {options.test}:", *score_lines(found), sep="\n")
     n_experts = _counted(classifier.n_experts_, "expert", "experts")
     say(f"\nFitted to all {plan.n_rows} rows of {options.table}: {n_experts}.")

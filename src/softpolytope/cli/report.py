@@ -8,10 +8,9 @@ import numpy as np
 
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
-from softpolytope.cli._evaluation import OURS, scores
+from softpolytope.cli._evaluation import OURS, noted_training_rows, scores
 from softpolytope.cli._options import labelled_rows, loaded, opened
-from softpolytope.cli._output import note, notes, print_json, replaced
-from softpolytope.inspection.training_rows import overlap_with_training
+from softpolytope.cli._output import notes, print_json, replaced
 from softpolytope.report import write_report
 from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
 from softpolytope.tabular.model import Scores, TableClassifier
@@ -25,9 +24,7 @@ def run(options: argparse.Namespace) -> int:
     table = opened(path_of_rows, options)
     rows, codes = labelled_rows(model, table, options.target)
     baselines, held_out = _baselines(model, rows, codes)
-    overlap = overlap_with_training(model.classifier_, rows)
-    if overlap is not None and overlap.has_training_rows:
-        note(overlap.in_words())
+    n_known = noted_training_rows(model.classifier_, rows)
     try:
         with notes(), replaced(options.output, options.model, path_of_rows) as path:
             write_report(
@@ -45,7 +42,6 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise CommandError(str(error)) from error
     if options.json:
-        n_known = None if overlap is None else overlap.n_known
         print_json({"written": options.output, "rows": len(codes), "training_rows": n_known})
     else:
         print(f"Written: {options.output}")

@@ -12,7 +12,7 @@ def add_parser(commands: Any) -> None:
         help="score a model on the rows of a table",
         description="Predict rows whose classes are known, and compare: error, log-loss, Brier score, AUC (area under "
         "the ROC curve), calibration, and counts of each class. The rows should be others than those the model learned "
-        "from.",
+        "from; a note counts those that are not.",
         **examples(
             "softpolytope evaluate model.softpolytope test.csv",
             "softpolytope evaluate model.softpolytope test.csv --target outcome --threshold yes=0.3",
