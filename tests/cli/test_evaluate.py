@@ -11,19 +11,22 @@ from softpolytope import SoftplusClassifier
 from softpolytope.cli import main
 from softpolytope.report import evaluate
 
+# The first 120 are those that the model learned from.
+ROWS = customers(420)[120:]
+
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model, and rows most of which it has not seen."""
+    """A model, and rows that it has not seen."""
     fitted().save(tmp_path / "m")
-    write_csv(tmp_path / "d.csv", customers(300))
+    write_csv(tmp_path / "d.csv", ROWS)
     return tmp_path
 
 
 @pytest.fixture
 def expected(folder):
     """What Python says."""
-    y = [row[-1] for row in customers(300)]
+    y = [row[-1] for row in ROWS]
     return evaluate(y, fitted().predict_proba(folder / "d.csv"), ["no", "yes"])
 
 
@@ -40,7 +43,7 @@ def test_scores_in_words(folder, expected):
     assert run.stderr.startswith("note: 120 of these 300 rows (40%) are rows the model was trained on")
     assert run.stderr.count("\n") == 1
     lines = run.stdout.splitlines()
-    n_yes = sum(row[-1] == "yes" for row in customers(300))
+    n_yes = sum(row[-1] == "yes" for row in ROWS)
     assert lines[0] == f"d.csv: 300 rows; buys: no {300 - n_yes}, yes {n_yes}"
     cells = {line[:24].strip(): line[24:].split() for line in lines if line[:1].strip()}
     assert cells["error"][0] == f"{100.0 * expected.score.error:.1f}"
@@ -73,7 +76,7 @@ def test_the_error_is_that_of_a_threshold(folder, expected, capsys):
     """Decisions change with it, probabilities do not; the rule is said."""
     document = scored(folder, capsys, "--threshold", "yes=0.1")
     decided = np.where(fitted().predict_proba(folder / "d.csv")[:, 1] > 0.1, "yes", "no")
-    assert document["error"] == np.mean(decided != [row[-1] for row in customers(300)])
+    assert document["error"] == np.mean(decided != [row[-1] for row in ROWS])
     assert document["error"] != expected.score.error
     assert document["log_loss"] == expected.score.log_loss
     assert document["threshold"] == {"class": "yes", "above": 0.1}
@@ -81,7 +84,7 @@ def test_the_error_is_that_of_a_threshold(folder, expected, capsys):
 
 def test_the_target_may_have_another_name(folder, expected, capsys):
     """Where the file of new rows calls it otherwise."""
-    write_csv(folder / "d.csv", customers(300), header=[*HEADER[:-1], "bought"])
+    write_csv(folder / "d.csv", ROWS, header=[*HEADER[:-1], "bought"])
     document = scored(folder, capsys, "--target", "bought")
     assert (document["target"], document["error"]) == ("bought", expected.score.error)
 
@@ -139,3 +142,13 @@ def test_unknown_categories_are_noted(folder, capsys):
     write_csv(folder / "d.csv", rows)
     assert main(["evaluate", str(folder / "m"), str(folder / "d.csv")]) == 0
     assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
+
+
+def test_training_rows_are_recognized(folder, capsys):
+    """Their scores say little of new rows, and a note says so."""
+    assert scored(folder, capsys)["training_rows"] == 0
+    write_csv(folder / "d.csv", customers())
+    assert main(["evaluate", str(folder / "m"), str(folder / "d.csv"), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "note: These are rows the model was trained on: how well it does" in printed.err
+    assert json.loads(printed.out)["training_rows"] == 120
