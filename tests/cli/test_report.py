@@ -93,7 +93,7 @@ def test_no_input_is_overwritten(tmp_path, capsys):
 def test_rows_are_named_as_in_other_commands(tmp_path, arguments):
     """As an argument after the model, before or after options, or by --data."""
     fitted().save(tmp_path / "m")
-    write_csv(tmp_path / "d.csv", customers(200)[120:])
+    write_csv(tmp_path / "d.csv", customers(240)[120:])  # the first 120 are those that the model learned from
     run = softpolytope("report", "m", *arguments, folder=tmp_path)
     assert (run.returncode, run.stdout, run.stderr) == (0, "Written: r.html\n", "")
     assert (tmp_path / "r.html").stat().st_size > 10_000

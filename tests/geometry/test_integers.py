@@ -182,3 +182,13 @@ def test_greedy_guesses_find_what_rounding_misses():
 
     found = nearest_on_lattice(lattice, tangents, solve)
     assert found.sum() == 40.0
+
+
+def test_rows_that_no_change_decides_otherwise():
+    """Integer features whose range has one decision only: none is found, unless the other feature may change."""
+    X = np.column_stack([np.linspace(-2.0, 2.0, 120), np.arange(120) % 4])
+    model = SumStackSoftplusClassifier(**QUICK).fit(X, (X[:, 0] > 0.0).astype(int))
+    found = model.counterfactual(X[[0, 119]], fixed=["x0"], integer=["x1"], bounds={"x1": (0, 3)})
+    assert not found.is_found.any()
+    mixed = model.counterfactual(X[[0, 119]], integer=["x1"], bounds=(np.array([-2.0, 0.0]), np.array([2.0, 3.0])))
+    assert mixed.is_found.all()

@@ -123,7 +123,9 @@ class _Search:
         return np.where(is_beyond[:, None], self._places(rows, steps), np.nan)
 
     def _on_lattice(self, row: int, steps: FloatArray, aims: FloatArray) -> FloatArray:
-        """The nearest point of one row whose integer features stay whole."""
+        """The nearest point of one row whose integer features stay whole; NaN if no ray met another decision."""
+        if not len(steps):
+            return np.full(self._rows.shape[1], np.nan)
         steps = steps[np.argsort(np.linalg.norm(steps, axis=1), kind="stable")]
         rows = np.full(len(steps), row)
         places = self._places(rows, steps)
