@@ -16,7 +16,7 @@ CLOSED = 141
 def folder(tmp_path):
     """A model, a table, and a table with more predictions than a pipe holds."""
     fitted().save(tmp_path / "m")
-    write_csv(tmp_path / "d.csv", customers())
+    write_csv(tmp_path / "d.csv", customers(240)[120:])  # rows that the model was not trained on
     (tmp_path / "long.csv").write_text(",".join(HEADER) + "\n" + "x,30,20,red,2024-01-01,1,no\n" * 30_000)
     return tmp_path
 
