@@ -141,7 +141,7 @@ def test_a_seed_gives_the_same_file(table):
         (None, ["--classifier", "softplus", "--layers", "2"], "--classifier softplus has no --max-experts"),
         (None, ["-o", "."], "is a folder"),
         (None, ["-o", "no/such/folder/m"], "there is no folder no/such/folder"),
-        (None, ["-o", "/dev/null"], "is no regular file"),
+        (None, ["-o", "/dev/null"], "is not a regular file"),
         (None, ["--format", "parquet"], "damaged or no Parquet file"),
         (None, ["--format", "svmlight", "--target", "label"], "is not of the form index:number"),
     ],
@@ -249,7 +249,7 @@ def test_no_input_is_overwritten(table, capsys):
     before = table.read_bytes(), test.read_bytes()
     for out in (table, test):
         assert fit(table, "--drop", "id,when", "--test", str(test), "-o", str(out))[0] == 2
-        assert "is a file that is read, and would be overwritten. Name another one (-o)" in error_of(capsys)
+        assert "is a file that is read, and would be overwritten. Name another file (-o)" in error_of(capsys)
     assert (table.read_bytes(), test.read_bytes()) == before
 
 

@@ -2,8 +2,6 @@
 
 import json
 import math
-import os
-import secrets
 import sys
 import warnings
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from softpolytope._files import UnwritablePathError, atomic_path, atomic_write_text, check_writable
 from softpolytope.cli._errors import CommandError
 
 
@@ -21,38 +20,18 @@ def check_output(path: Path, *inputs: str | Path | None, option: str = "-o") -> 
 
     `option` is what names the path.
     """
-    for item in inputs:
-        if item is not None and path.exists() and Path(item).exists() and path.samefile(item):
-            raise CommandError(f"{path} is a file that is read, and would be overwritten. Name another one ({option}).")
-    if path.is_dir():
-        raise CommandError(f"{path} is a folder. Name a file in it ({option}).")
-    if path.exists() and not path.is_file():
-        raise CommandError(f"{path} is no regular file. Name another one ({option}).")
-    target = _followed(path)
-    if target.is_symlink():
-        raise CommandError(f"{path} is a link that leads back to itself. Name another file ({option}).")
-    if not target.parent.is_dir():
-        raise CommandError(f"{path} cannot be written: there is no folder {target.parent}. Make it, or name another.")
-    probe = _beside(target)
     try:
-        probe.touch(exist_ok=False)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from None
-    finally:
-        probe.unlink(missing_ok=True)
+        check_writable(path, *inputs)
+    except UnwritablePathError as error:
+        raise CommandError(f"{error} Name another file ({option}).") from None
 
 
 @contextmanager
 def replaced(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
     """A path to write to, renamed to the one wanted at the end; a failure leaves nothing behind."""
     check_output(path, *inputs)
-    target = _followed(path)
-    temporary = _beside(target)
-    try:
+    with atomic_path(path) as temporary:
         yield temporary
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -63,18 +42,9 @@ def text_output(path: Path | None, *inputs: str | Path | None) -> Iterator[TextI
             raise CommandError("standard output is closed. Name a file to write (-o).")
         yield sys.stdout
         return
-    with replaced(path, *inputs) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
+    check_output(path, *inputs)
+    with atomic_write_text(path) as file:
         yield file
-
-
-def _followed(path: Path) -> Path:
-    """The file itself; of a link the one it leads to, so that the link stays."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
-
-
-def _beside(path: Path) -> Path:
-    # A name has at most 255 bytes, and a letter up to four.
-    return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
 
 
 def print_json(document: Any) -> None:
