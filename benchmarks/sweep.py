@@ -24,7 +24,6 @@ from threadpoolctl import threadpool_limits
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
 from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.sweep import Moves
 from softpolytope.gibbs.trace import Schedule
@@ -32,6 +31,7 @@ from softpolytope.inspection.diagnostics import bulk_ess, r_hat
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
 from softpolytope.model.softplus import positive_probability
+from softpolytope.paper import paper_settings
 from softpolytope.parallel.homes import SerialHome
 
 PRIOR = Prior()

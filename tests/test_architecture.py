@@ -11,7 +11,8 @@ PACKAGE = Path(softpolytope.__file__).parent
 
 # For each room, the rooms it may import from; every room may import from itself and from SHARED.
 ALLOWED = {
-    "cli": {"report", "tabular", "estimators", "inspection", "datasets", "distributions", "export"},
+    "cli": {"paper", "report", "tabular", "estimators", "inspection", "datasets", "distributions", "export"},
+    "paper": {"estimators", "gibbs", "inspection", "datasets", "distributions", "export", "parallel", "model"},
     "report": {"inspection", "export", "geometry", "model"},
     "tabular": {"estimators", "export", "geometry", "model"},
     "estimators": {"gibbs", "optimise", "parallel", "inspection", "export", "geometry", "model"},

@@ -13,10 +13,11 @@ from reproduction.costs import expected_seconds
 from reproduction.page import write_page
 from reproduction.plan import BY_KEY, LARGE, METHODS, N_LARGE_TRIALS, N_PARTITIONS, SMALL, Cell, Method, cells
 from reproduction.softplus import SoftplusProtocol
+from softpolytope._format import format_duration as duration
 from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
-from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
 from softpolytope.cli._output import check_output
 from softpolytope.datasets.benchmark import n_partitions
+from softpolytope.paper._jobs import Job, TimeLeft, run_jobs
 
 QUICK = SoftplusProtocol(n_sweeps=100, n_draws=10)
 QUICK_SETS = ("banana", "titanic")
@@ -72,9 +73,9 @@ def _run_missing(
             Job(cell.name, expected_seconds(cell, protocol), run_and_keep, (cell, protocol, options.data_home, folder))
             for cell in missing
         ),
-        key=lambda job: (job.arguments[0].set_name in LARGE, -job.seconds),
+        key=lambda job: (job.arguments[0].set_name in LARGE, -job.expected_seconds),
     )
-    seconds = sum(job.seconds for job in jobs) / options.jobs
+    seconds = sum(job.expected_seconds for job in jobs) / options.jobs
     rest = f", about {duration(seconds)}" if jobs else ""
     print(
         f"{len(wanted)} cells, {len(wanted) - len(missing)} of them there, {options.jobs} at a time{rest}.", flush=True
@@ -82,7 +83,8 @@ def _run_missing(
     time_left = TimeLeft(jobs, options.jobs)
     start = time.monotonic()
     try:
-        for n_done, (job, seconds) in enumerate(run_jobs(jobs, options.jobs), start=1):
+        for n_done, finished in enumerate(run_jobs(jobs, options.jobs), start=1):
+            job, seconds = finished.job, finished.seconds
             left = time_left.after(job, seconds)
             rest = f"; about {duration(left)} left" if n_done < len(jobs) else ""
             end = "failed after " if failure_file(job.arguments[0], folder).is_file() else ""

@@ -11,7 +11,7 @@ from baselines import BASELINES
 from reproduction.plan import LARGE, Cell
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.gibbs.protocol import paper_settings
+from softpolytope.paper import paper_settings
 
 # Of each baseline; another number when its tuning changes, and its cells are made anew.
 TUNING = {"lr": 2, "svm": 1, "rvm": 1, "amm": 1, "cpm": 1}

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Draws
+from softpolytope.paper import paper_settings
 from softpolytope.parallel.checkpoint import CheckpointPlan
 
 

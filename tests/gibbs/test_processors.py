@@ -9,9 +9,9 @@ import pytest
 PROGRAM = """
 import hashlib
 import numpy as np
-from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import run_chains
 from softpolytope.model.data import TrainingData
+from softpolytope.paper import paper_settings
 
 rng = np.random.default_rng(0)
 X = np.hstack([np.ones((300, 1)), rng.normal(size=(300, 9))])

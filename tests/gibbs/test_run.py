@@ -15,7 +15,6 @@ from softpolytope.distributions.streams import Streams
 from softpolytope.gibbs.block import LatentBlock
 from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.protocol import paper_settings
 from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
 from softpolytope.gibbs.state import GibbsState
 from softpolytope.gibbs.sweep import Moves
@@ -23,6 +22,7 @@ from softpolytope.gibbs.trace import Schedule
 from softpolytope.inspection.diagnostics import diagnose, in_words
 from softpolytope.model.data import TrainingData
 from softpolytope.model.prior import Prior
+from softpolytope.paper import paper_settings
 from softpolytope.parallel.checkpoint import CheckpointError, CheckpointPlan
 from softpolytope.parallel.homes import SerialHome
 

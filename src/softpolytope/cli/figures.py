@@ -6,12 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+from softpolytope._format import format_duration as duration
 from softpolytope.cli._figures.fits import Protocol
 from softpolytope.cli._figures.jobs import jobs_for
 from softpolytope.cli._figures.panels import remove_leftovers, save
 from softpolytope.cli._figures.plan import Figure, chosen_figures
-from softpolytope.cli._jobs import Job, TimeLeft, duration, run_jobs
 from softpolytope.datasets.benchmark import VARIABLE
+from softpolytope.paper._jobs import Job, TimeLeft, run_jobs
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +60,8 @@ def _fit_and_draw(figures: list[Figure], jobs: list[Job], protocol: Protocol, op
     missing = {job.name for job in jobs}
     waiting = _draw_ready(figures, missing, protocol, options.out)
     time_left = TimeLeft(jobs, n_processes)
-    for job, seconds in run_jobs(jobs, n_processes):
+    for finished in run_jobs(jobs, n_processes):
+        job, seconds = finished.job, finished.seconds
         missing.discard(job.name)
         left = time_left.after(job, seconds)
         done = f"[{len(jobs) - len(missing)}/{len(jobs)}] {job.name}: {seconds:.0f} s"

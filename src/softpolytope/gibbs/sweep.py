@@ -25,7 +25,7 @@ class Moves:
     hamiltonian_steps: int = 10  # mean leapfrog steps of the collapsed move; 0 for none
     refresh: bool = True  # redraw empty experts from the prior; not in the paper's scan
     pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
-    # Two safeguards of the paper's section on numerical stability; they change the law drawn from; see `protocol.py`.
+    # Two safeguards of the paper's section on numerical stability; they change the law sampled (paper.paper_settings).
     least_precision: float = 0.0
     least_activation: float = 0.0
     fit_weights: bool = True  # False holds the weights where they start: with K = T = r = 1, logistic regression

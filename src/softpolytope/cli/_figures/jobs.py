@@ -5,7 +5,7 @@ from pathlib import Path
 from softpolytope.cli._figures import polya_gamma
 from softpolytope.cli._figures.fits import Protocol, fit_and_keep, kept_model
 from softpolytope.cli._figures.plan import Figure
-from softpolytope.cli._jobs import Job
+from softpolytope.paper._jobs import Job
 
 
 def jobs_for(figures: list[Figure], protocol: Protocol, folder: Path) -> list[Job]:
@@ -19,4 +19,4 @@ def jobs_for(figures: list[Figure], protocol: Protocol, folder: Path) -> list[Jo
             arguments = (protocol.seed, protocol.n_polya_gamma, folder)
             if polya_gamma.kept_histograms(*arguments) is None:
                 jobs["polya_gamma"] = Job("polya_gamma", polya_gamma.SECONDS, polya_gamma.draw_and_keep, arguments)
-    return sorted(jobs.values(), key=lambda job: -job.seconds)
+    return sorted(jobs.values(), key=lambda job: -job.expected_seconds)

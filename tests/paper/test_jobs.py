@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from softpolytope.cli._jobs import Job, TimeLeft, run_jobs
+from softpolytope.paper._jobs import Job, TimeLeft, run_jobs
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from softpolytope.cli._jobs import Job, run_jobs
+from softpolytope.paper._jobs import Job, run_jobs
 
 def work(folder, name):
     import os, time
@@ -36,13 +36,20 @@ def is_alive(process):
     return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+def leave_file(path, text):
+    """Write, and remark on it."""
+    path.write_text(text)
+    return "written"
+
+
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_every_job_is_run_once(n_processes, tmp_path):
     """Each leaves its file, and is given back with its time."""
-    jobs = [Job(str(i), 1.0, Path.write_text, (tmp_path / str(i), str(2 * i))) for i in range(5)]
+    jobs = [Job(str(i), 1.0, leave_file, (tmp_path / str(i), str(2 * i))) for i in range(5)]
     done = list(run_jobs(jobs, n_processes))
-    assert sorted(job.name for job, _ in done) == [job.name for job in jobs]
-    assert all(seconds >= 0.0 for _, seconds in done)
+    assert sorted(item.job.name for item in done) == [job.name for job in jobs]
+    assert all(item.seconds >= 0.0 for item in done)
+    assert {item.remark for item in done} == {"written"}
     assert [int((tmp_path / str(i)).read_text()) for i in range(5)] == [0, 2, 4, 6, 8]
 
 
