@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from softpolytope import SumSoftplusClassifier, load_model
+from softpolytope import load_model
 from softpolytope.cli import main
-from softpolytope.cli._figures import fits, panels
-from softpolytope.cli._figures.fits import Fit, Protocol, fit_and_keep
-from softpolytope.cli._figures.plan import all_figures, chosen_figures
 from softpolytope.datasets.benchmark import VARIABLE
 
 FEW = ["--sweeps", "10", "--polya-gamma-draws", "2000"]
@@ -53,15 +50,6 @@ def make_sets(folder, rng):
     np.savez(folder / "a9a.npz", **ones, **starts, y_train=y, y_test=y, n_features=4)
 
 
-def test_there_are_fifteen_figures():
-    """Numbered as in the paper; every fit has a file of its own."""
-    figures = all_figures()
-    assert [figure.number for figure in figures] == list(range(1, 16))
-    every = {fit for figure in figures for fit in figure.fits}
-    assert len({fit.name for fit in every}) == len(every)
-    assert [figure.name for figure in chosen_figures(["xor", "1"])] == ["circle_sum", "xor", "xor_posterior"]
-
-
 def test_figures_are_drawn_and_drawn_again_without_fitting(tmp_path, capsys):
     """Pictures and models; a second run fits nothing, another seed does."""
     command = ["figures", "--out", str(tmp_path), *FEW, "--jobs", "1", "--only", "1", "11"]
@@ -70,7 +58,7 @@ def test_figures_are_drawn_and_drawn_again_without_fitting(tmp_path, capsys):
     names = {path.name for path in tmp_path.glob("*.png")}
     assert names == {"figure01_circle_sum.png", "figure11_polya_gamma.png"}
     printed = capsys.readouterr().out
-    assert "2 fits to make, 1 at a time" in printed
+    assert "2 fits to run, 1 at a time" in printed
     assert "[2/2]" in printed
     assert "left" in printed
 
@@ -80,7 +68,7 @@ def test_figures_are_drawn_and_drawn_again_without_fitting(tmp_path, capsys):
     assert main(command) == 0
     assert (tmp_path / "figure01_circle_sum.png").is_file()
     assert written(tmp_path) == before
-    assert "to make" not in capsys.readouterr().out
+    assert "to run" not in capsys.readouterr().out
 
     assert main([*command[:-1], "--seed", "1"]) == 0
     changed = {name for name, when in written(tmp_path).items() if when != before[name]}
@@ -88,13 +76,13 @@ def test_figures_are_drawn_and_drawn_again_without_fitting(tmp_path, capsys):
 
 
 def test_without_data(tmp_path, capsys, monkeypatch):
-    """Figures of the benchmark sets are left out with a word on why."""
+    """Figures of the benchmark sets are skipped, with the reason."""
     monkeypatch.delenv(VARIABLE, raising=False)
     assert main(["figures", "--out", str(tmp_path), *FEW, "--only", "banana", "9"]) == 0
     printed = capsys.readouterr().out
     for number in (7, 8, 9):
         assert f"Figure {number} (" in printed
-    assert "--data-home" in printed
+    assert "data_home is not set" in printed
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,73 +106,7 @@ def test_with_data(tmp_path, rng):
 def test_unknown_names(tmp_path, capsys):
     """A name that fits no figure ends the command, with those there are."""
     assert main(["figures", "--out", str(tmp_path), "--only", "square"]) == 2
-    assert "there is no figure 'square'; there are 1 circle_sum, 2" in capsys.readouterr().err
-
-
-def test_two_samplers():
-    """The paper's prior and scan by default, the library's own on demand."""
-    fit = Fit("circle", "sum", 1, 1.0)
-    papers, ours = (fit.classifiers(Protocol(sampler=name))[0] for name in ("paper", "library"))
-    assert papers.scan == "paper"
-    assert papers.prior.precision_rate == "learned"
-    assert (ours.scan, ours.prior) == ("auto", None)
-    for model in (papers, ours):
-        assert (model.n_sweeps, model.n_burn_in, model.n_draws, model.standardize) == (2000, 1000, 20, False)
-
-
-def test_a_chain_that_loses_its_way_is_run_by_the_other_sampler(tmp_path, capsys, monkeypatch):
-    """Where the paper's prior lets a chain break down, the library's own takes over, says so, and is kept."""
-    fit, protocol = Fit("circle", "sum", 1, 1.0), Protocol(n_sweeps=10, n_draws=5)
-    real = SumSoftplusClassifier.fit
-
-    def fit_or_fail(model, X, y):
-        if model.scan == "paper":
-            raise FloatingPointError("no Cholesky factor.")
-        return real(model, X, y)
-
-    monkeypatch.setattr(SumSoftplusClassifier, "fit", fit_or_fail)
-    fit.path(tmp_path).write_bytes(b"of another version")
-    assert fits.kept_model(fit, protocol, tmp_path) is None
-    fit_and_keep(fit, protocol, tmp_path)
-    assert "circle_sum: no Cholesky factor. Now with the library's own" in capsys.readouterr().out
-    assert fits.kept_model(fit, protocol, tmp_path).scan == "auto"
-
-
-class Stopped:
-    """A classifier whose fit is stopped by Ctrl-C."""
-
-    def fit(self, X, y):
-        """Stop."""
-        assert len(X) == len(y)
-        raise KeyboardInterrupt
-
-
-def test_a_stopped_fit_is_not_kept(tmp_path, monkeypatch):
-    """Ctrl-C during a fit ends the command, and leaves no model."""
-    monkeypatch.setattr(fits.Fit, "classifiers", lambda *_: [Stopped()])
-    with pytest.raises(KeyboardInterrupt):
-        fit_and_keep(Fit("circle", "sum", 1, 1.0), Protocol(), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_failed_writing_leaves_nothing(tmp_path, monkeypatch):
-    """A file that cannot be finished is not there, under no name."""
-
-    def fail(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        panels.write_whole(tmp_path / "picture.png", b"half")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_leftovers_are_removed(tmp_path):
-    """What a killed run left behind goes; other hidden files stay."""
-    for name in (".figure01.png.0123456789abcdef", ".notes.png", ".circle.softpolytope.fedcba9876543210"):
-        (tmp_path / name).write_bytes(b"half")
-    panels.remove_leftovers(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [".notes.png"]
+    assert "There is no figure 'square'. Choose from 1 circle_sum, 2" in capsys.readouterr().err
 
 
 def stopped_command(folder, number, *options):
@@ -209,7 +131,7 @@ def test_a_stopped_command_goes_on(tmp_path, number):
     code, messages = stopped_command(tmp_path, number, *options, "--jobs", "2")
     if number == signal.SIGINT:
         assert code == 130, messages
-        assert "The same command again goes on from here." in messages
+        assert "Run the same command again to continue." in messages
         assert "Traceback" not in messages
     folder = tmp_path / "out"
     check_files(folder)

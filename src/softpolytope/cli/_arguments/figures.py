@@ -12,17 +12,17 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "figures",
         help="draw every figure of the paper",
-        description="Fit the models of the paper's figures by Gibbs sampling, and draw them. Fitted models are kept "
-        "beside the pictures: the same command again draws without fitting, and goes on where it was stopped.",
+        description="Fit the models of the paper's figures by Gibbs sampling, and draw the figures. Fitted models are "
+        "stored beside the pictures: the same command again draws without fitting, and continues after a stop.",
         epilog="example: softpolytope figures --out figures --only circle_sum 11",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for pictures and models")
     parser.add_argument(
-        "--data-home", type=Path, help=f"folder of the benchmark sets; by default what {DATA_VARIABLE} names"
+        "--data-home", type=Path, help=f"folder of the benchmark sets; by default the one that {DATA_VARIABLE} names"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="numbers of figures, or beginnings of their names")
-    parser.add_argument("--jobs", type=int, default=2, help="fits at a time (2)")
-    parser.add_argument("--seed", type=whole(0), default=0, help="another seed, other data and other chains (0)")
+    parser.add_argument("--jobs", type=whole(1, 1024), default=2, help="fits at a time (2)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="seed of the synthetic data and of the chains (0)")
     parser.add_argument(
         "--sampler",
         choices=("paper", "library"),

@@ -1,0 +1,10 @@
+"""The fifteen figures of the paper, drawn from models fitted here.
+
+A figure is drawn from model files in the output folder, so a run that was stopped continues, and a picture can be
+drawn again without fitting. `docs/figures.md` compares the pictures with the paper's text.
+"""
+
+from softpolytope.paper.figures._models import FigureProtocol
+from softpolytope.paper.figures._run import reproduce_figures
+
+__all__ = ["FigureProtocol", "reproduce_figures"]
