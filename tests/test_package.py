@@ -16,7 +16,7 @@ import softpolytope
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(softpolytope.__path__, "softpolytope.")
-    if not module.name.split(".")[-1].startswith("_")
+    if not module.name.endswith("__main__")
 ]
 
 
