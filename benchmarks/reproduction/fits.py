@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baselines import BASELINES
 from reproduction.plan import LARGE, Cell
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.paper import paper_settings
+from softpolytope.paper.baselines import BASELINES
 
 # Of each baseline; another number when its tuning changes, and its cells are made anew.
 TUNING = {"lr": 2, "svm": 1, "rvm": 1, "amm": 1, "cpm": 1}
@@ -58,9 +58,8 @@ def details(cell: Cell, protocol: SoftplusProtocol) -> dict[str, Any]:
 
 
 def _baseline(cell: Cell, X: Any, y: Any) -> Fit:
-    baseline = BASELINES[cell.method.key]
-    model, chosen = baseline.tuned(X, y, cell.trial, cell.set_name)
-    return Fit(model, float(baseline.n_experts(model)), dict(chosen))
+    model, n_experts, chosen = BASELINES[cell.method.key].tune(X, y, cell.trial, cell.set_name)
+    return Fit(model, float(n_experts), dict(chosen))
 
 
 def _softplus(cell: Cell, protocol: SoftplusProtocol, rows: tuple[Any, Any], checkpoint: Path | None) -> Fit:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from baselines import logistic_regression
 from reproduction import cells, command, fits, page
 from reproduction.plan import planned
 from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
 from softpolytope.optimise import modes
+from softpolytope.paper.baselines import _logistic_regression as logistic_regression
 from softpolytope.parallel.tasks import Reporting
 
 
@@ -108,7 +108,7 @@ def test_a_failed_fit_stops_no_other(data_home, tmp_path, capsys, monkeypatch):
     """Its traceback is kept and the exit code tells; the next run tries it again."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "svm", "--jobs", "1")
     with monkeypatch.context() as patch:
-        patch.setattr(logistic_regression, "tuned", lambda *_: 1 / 0)
+        patch.setattr(logistic_regression, "tune", lambda *_: 1 / 0)
         assert main(run) == 1
     told = capsys.readouterr()
     assert "titanic/lr-0: failed after" in told.out

@@ -1,6 +1,7 @@
 """Baselines that others wrote: they get the paper's grids, and the search is the plain one."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -9,29 +10,26 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from baselines import (
-    BASELINES,
-    adaptive_hyperplanes,
-    convex_polytope,
-    logistic_regression,
-    relevance_vectors,
-    support_vectors,
-)
-from baselines._common import first_rise, folds
-from baselines.relevance_vectors import RelevanceVectorClassifier
 from softpolytope.datasets import make_circle, make_double_moon
+from softpolytope.paper.baselines import BASELINES, RelevanceVectorClassifier
+from softpolytope.paper.baselines import _adaptive_hyperplanes as adaptive_hyperplanes
+from softpolytope.paper.baselines import _convex_polytope as convex_polytope
+from softpolytope.paper.baselines import _logistic_regression as logistic_regression
+from softpolytope.paper.baselines import _relevance_vectors as relevance_vectors
+from softpolytope.paper.baselines import _support_vectors as support_vectors
+from softpolytope.paper.baselines._common import compiled, first_rise, make_folds
 
 
 def test_logistic_regression_is_the_plain_search():
     """C is what a grid search over 26 powers of two chooses, with LIBLINEAR's own tolerance."""
     X, y = make_double_moon(200, random_state=0)
-    model, chosen = logistic_regression.tuned(X, y, 0, "moons")
+    model, n_experts, chosen = logistic_regression.tune(X, y, 0, "moons")
     grid = {"C": 2.0 ** np.arange(-10, 16)}
     machine = LogisticRegression(solver="liblinear", tol=0.01, random_state=0)
-    plain = GridSearchCV(machine, grid, cv=folds(y, 5, 0)).fit(X, y)
+    plain = GridSearchCV(machine, grid, cv=make_folds(y, 5, 0)).fit(X, y)
     assert chosen == plain.best_params_
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X))
-    assert logistic_regression.n_experts(model) == 1
+    assert n_experts == 1
 
 
 def test_logistic_regression_minimises_its_loss():
@@ -40,7 +38,7 @@ def test_logistic_regression_minimises_its_loss():
     That is the tolerance times the share of the smaller class, here one half, of the slope where it begins, at zero.
     """
     X, y = make_double_moon(200, random_state=0)
-    model, chosen = logistic_regression.tuned(X, y, 0, "moons")
+    model, _, chosen = logistic_regression.tune(X, y, 0, "moons")
     weights = np.append(model.coef_[0], model.intercept_)
     design, signs = np.column_stack([X, np.ones(len(X))]), 2.0 * y - 1.0
 
@@ -55,12 +53,12 @@ def test_logistic_regression_minimises_its_loss():
 def test_two_support_vectors_have_a_known_machine():
     """Of two rows both support, with weights 1 / (1 - k), k the kernel between them; C = 32 is no bound for it."""
     X, y = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([0, 1])
-    model, _ = support_vectors.tuned(X, y, 0, "ijcnn1")
+    model, n_experts, _ = support_vectors.tune(X, y, 0, "ijcnn1")
     places = np.array([[0.1, 0.2], [0.25, -1.0], [0.6, 0.3]])
     kernels = [np.exp(-2.0 * np.sum((places - row) ** 2, axis=1)) for row in X]
     known = (kernels[1] - kernels[0]) / (1.0 - np.exp(-2.0 * 0.25))
     np.testing.assert_allclose(model.decision_function(places), known, atol=1e-3)
-    assert support_vectors.n_experts(model) == 2
+    assert n_experts == 2
 
 
 def test_relevance_vectors_of_two_clouds(rng):
@@ -69,25 +67,25 @@ def test_relevance_vectors_of_two_clouds(rng):
     X, y = centres + rng.normal(scale=0.5, size=centres.shape), np.repeat([0, 1], 40)
     model = RelevanceVectorClassifier(4.0).fit(X, y)
     assert model.score(X, y) == 1.0
-    assert 1 <= relevance_vectors.n_experts(model) <= 4
+    assert 1 <= model.n_experts_ <= 4
 
 
 @pytest.mark.slow
 def test_support_vectors_are_the_plain_search():
     """C and gamma are what a grid search over 121 points chooses."""
     X, y = make_double_moon(120, random_state=0)
-    model, chosen = support_vectors.tuned(X, y, 0, "moons")
+    _, n_experts, chosen = support_vectors.tune(X, y, 0, "moons")
     powers = 2.0 ** np.arange(-5, 6)
-    plain = GridSearchCV(SVC(), {"C": powers, "gamma": powers}, cv=folds(y, 3, 0)).fit(X, y)
+    plain = GridSearchCV(SVC(), {"C": powers, "gamma": powers}, cv=make_folds(y, 3, 0)).fit(X, y)
     assert chosen == plain.best_params_
-    assert support_vectors.n_experts(model) == len(plain.best_estimator_.support_)
+    assert n_experts == len(plain.best_estimator_.support_)
 
 
 def test_support_vectors_of_large_sets_are_not_searched():
     """On ijcnn1 and a9a the paper gives the parameters."""
     X, y = make_circle(60, random_state=0)
-    assert support_vectors.tuned(X, y, 0, "ijcnn1")[1] == {"C": 32.0, "gamma": 2.0}
-    assert support_vectors.tuned(sparse.csr_array(X), y, 0, "a9a")[0].get_params()["gamma"] == 1.0 / 32.0
+    assert support_vectors.tune(X, y, 0, "ijcnn1").chosen == {"C": 32.0, "gamma": 2.0}
+    assert support_vectors.tune(sparse.csr_array(X), y, 0, "a9a").estimator.get_params()["gamma"] == 1.0 / 32.0
 
 
 @pytest.mark.slow
@@ -95,11 +93,11 @@ def test_relevance_vectors_are_the_plain_search(monkeypatch):
     """The width is what a grid search over the same widths chooses."""
     X, y = make_circle(100, random_state=0)
     monkeypatch.setattr(relevance_vectors, "WIDTHS", tuple(2.0 ** np.arange(0, 5)))
-    model, chosen = relevance_vectors.tuned(X, y, 0, "circle")
+    model, n_experts, chosen = relevance_vectors.tune(X, y, 0, "circle")
     grid = {"width": 2.0 ** np.arange(0, 5)}
-    plain = GridSearchCV(RelevanceVectorClassifier(), grid, cv=folds(y, 3, 0)).fit(X, y)
+    plain = GridSearchCV(RelevanceVectorClassifier(), grid, cv=make_folds(y, 3, 0)).fit(X, y)
     assert chosen == plain.best_params_
-    assert 0 < relevance_vectors.n_experts(model) < 30
+    assert 0 < n_experts < 30
     assert model.score(X, y) > 0.88
 
 
@@ -107,7 +105,7 @@ def test_relevance_vectors_without_a_vector():
     """A kernel so wide that nothing is relevant gives the larger class."""
     X, y = make_circle(60, random_state=0)
     model = RelevanceVectorClassifier(width=2.0**10).fit(X[:45], y[:45])
-    assert relevance_vectors.n_experts(model) == 0
+    assert model.n_experts_ == 0
     assert set(model.predict(X)) == {1}
 
 
@@ -126,7 +124,7 @@ def test_relevance_vectors_sparse_rows_and_labels():
 def test_narrow_widths_are_left_out():
     """Widths far below the distance of neighbours are not tried, others are."""
     X = np.arange(20.0)[:, None]
-    assert relevance_vectors.telling_widths(X, (0.1, 1.0, 2.0, 64.0)) == [2.0, 64.0]
+    assert relevance_vectors.informative_widths(X, (0.1, 1.0, 2.0, 64.0)) == [2.0, 64.0]
 
 
 def test_search_stops_at_the_first_rise():
@@ -151,7 +149,7 @@ def test_grids_and_folds_are_the_papers():
     assert list(support_vectors.POWERS) == powers
     assert support_vectors.GIVEN == {"ijcnn1": {"C": 32.0, "gamma": 2.0}, "a9a": {"C": 8.0, "gamma": 0.03125}}
     assert list(relevance_vectors.WIDTHS) == halves
-    assert list(relevance_vectors.WIDTHS_OF_LARGE_SETS) == halves[10:31]
+    assert list(relevance_vectors.WIDTHS_ON_LARGE_SETS) == halves[10:31]
     assert list(adaptive_hyperplanes.PENALTY_GRID) == pytest.approx([1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
     assert adaptive_hyperplanes.EPOCH_GRID == (5, 10, 20, 50, 100)
     assert list(convex_polytope.C_GRID) == pytest.approx([1e-4, 1e-3, 1e-2, 0.1, 1.0])
@@ -173,12 +171,12 @@ def test_searches_go_through_their_grids(monkeypatch, name):
         return 0.5  # ties go on
 
     monkeypatch.setattr(module, "cross_validation_error", error)
-    options = {"shorter": 20_000} if name == "cpm" else {}
-    module.tuned(X, y, 0, "circle", **options)
+    options = {"divisor": 20_000} if name == "cpm" else {}
+    module.tune(X, y, 0, "circle", **options)
     assert {n_splits for n_splits, _ in tried} == {module.N_FOLDS}
     points = [parameters for _, parameters in tried]
     if name == "rvm":
-        assert [item["width"] for item in points] == relevance_vectors.telling_widths(X, relevance_vectors.WIDTHS)
+        assert [item["width"] for item in points] == relevance_vectors.informative_widths(X, relevance_vectors.WIDTHS)
         assert len(points) > 20
     elif name == "amm":
         grid = itertools.product(module.PENALTY_GRID, module.EPOCH_GRID)
@@ -195,11 +193,11 @@ def test_polytope_entropies_are_tenths_of_the_hyperplanes(monkeypatch):
     tried = []
 
     def error(estimator, *_):
-        tried.append(estimator.least_entropy)
+        tried.append(estimator.min_entropy)
         return abs(estimator.n_hyperplanes - 10)
 
     monkeypatch.setattr(convex_polytope, "cross_validation_error", error)
-    convex_polytope.tuned(X, y, 0, "circle", shorter=20_000)
+    convex_polytope.tune(X, y, 0, "circle", divisor=20_000)
     known = [np.log(tenths * 10 / 10.0) for tenths in range(2, 10)]
     assert [value for value in tried if value > 0.0] == pytest.approx([*known, *known])
 
@@ -207,4 +205,13 @@ def test_polytope_entropies_are_tenths_of_the_hyperplanes(monkeypatch):
 def test_all_five_are_listed():
     """Every baseline of the paper's table is there, with the two functions."""
     assert list(BASELINES) == ["lr", "svm", "rvm", "amm", "cpm"]
-    assert all(callable(module.tuned) and callable(module.n_experts) for module in BASELINES.values())
+    assert all(callable(module.tune) for module in BASELINES.values())
+
+
+@pytest.mark.parametrize("package", ["numba", "fastrvm"])
+def test_missing_packages_are_named_with_the_extra(monkeypatch, package):
+    """Without numba or fastrvm the error says what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+    X, y = make_circle(40, random_state=0)
+    with pytest.raises(ImportError, match=rf"{package}: pip install softpolytope\[paper\]"):
+        compiled(len) if package == "numba" else RelevanceVectorClassifier().fit(X, y)

@@ -1,35 +1,43 @@
 """The adaptive multi-hyperplane machine (AMM) of Wang et al., KDD 2011, batch version, and the paper's protocol for it.
 
-Each class has a set of weight vectors and scores a row by the best of them; the class of the highest score wins. A row
-on which no vector of its class is positive, the implicit zero vector thus being its best, may found a new one. The
-published algorithm is followed; where it is open, facts about the authors' tool (BudgetedSVM 1.1, which the paper ran
-with its defaults) decide: a bias column of ones, an online epoch before the batch ones, at most 50 vectors of a class,
+Each class has a set of weight vectors and scores a row by the best of them; the class with the highest score wins. A
+row on which no vector of its class is positive, so that the implicit zero vector is the best, may add a new vector. The
+published algorithm is followed; details it leaves open are those of the authors' tool (BudgetedSVM 1.1, which the paper
+ran with its defaults): a bias column of ones, an online epoch before the batch ones, at most 50 vectors of a class,
 pruning after every 10,000 steps with c = 10, the last iterate as the model.
 """
 
+from functools import partial
+from typing import Self
+
 import numpy as np
-from numba import njit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from baselines._common import (
+from softpolytope._typing import CountArray, FloatArray
+from softpolytope.paper.baselines._common import (
+    Labels,
+    Rows,
+    Seed,
+    TunedBaseline,
     TwoClassMachine,
     check_positive,
-    coded,
+    compiled,
     cross_validation_error,
     dense_with_bias,
+    encode_two_classes,
     first_rise,
-    folds,
+    make_folds,
 )
 
 PENALTY_GRID = tuple(10.0**power for power in range(-7, -1))
 EPOCH_GRID = (5, 10, 20, 50, 100)
-# Not in the paper; as for the other machines.
+# Not in the paper; the same as for the other machines.
 N_FOLDS = 3
 
 
-@njit(cache=True)
-def _best(sums, count, x):
-    """The vector with the highest score on a row, and that score."""
+@compiled
+def _best(sums: FloatArray, count: int, x: FloatArray) -> tuple[int, float]:
+    """Return the vector with the highest score on a row, and that score."""
     best, highest = 0, -np.inf
     for k in range(count):
         score = 0.0
@@ -40,17 +48,19 @@ def _best(sums, count, x):
     return best, highest
 
 
-@njit(cache=True)
-def _assign(design, labels, sums, names, counts, assignment):
-    """Write for every row the name of the best vector of its class."""
+@compiled
+def _assign(
+    design: FloatArray, labels: CountArray, sums: FloatArray, names: CountArray, counts: CountArray, out: CountArray
+) -> None:
+    """Write to `out` (rows,) the name of the best vector of each row's class."""
     for row in range(len(design)):
         own = labels[row]
-        assignment[row] = names[own, _best(sums[own], counts[own], design[row])[0]]
+        out[row] = names[own, _best(sums[own], counts[own], design[row])[0]]
 
 
-@njit(cache=True)
-def _add_vector(sums, names, counts, own, x):
-    """Found a vector of class `own` with a row, if there is room; names are never used twice."""
+@compiled
+def _add_vector(sums: FloatArray, names: CountArray, counts: CountArray, own: int, x: FloatArray) -> None:
+    """Add a row to class `own` as a new vector, if there is room; names are never used twice."""
     position = counts[own]
     if position < sums.shape[1]:
         sums[own, position] = x
@@ -58,9 +68,9 @@ def _add_vector(sums, names, counts, own, x):
         counts[own] += 1
 
 
-@njit(cache=True)
-def _prune(sums, names, counts, bound):
-    """Drop the smallest vectors while their squared norms sum up to no more than `bound`, never a class's last."""
+@compiled
+def _prune(sums: FloatArray, names: CountArray, counts: CountArray, bound: float) -> None:
+    """Drop the smallest vectors while their squared norms sum to at most `bound`, never a class's last."""
     norms = np.full(sums.shape[:2], np.inf)
     for own in range(2):
         for k in range(counts[own]):
@@ -84,18 +94,25 @@ def _prune(sums, names, counts, bound):
         counts[own] = kept
 
 
-@njit(cache=True)
-def _descend(design, labels, sums, counts, schedule, rng):
-    """Pegasos steps of rate 1 / (penalty t), an online epoch and then `n_epochs` batch ones.
+@compiled
+def _descend(
+    design: FloatArray,
+    labels: CountArray,
+    sums: FloatArray,
+    counts: CountArray,
+    schedule: tuple[float, int, int, float],
+    rng: np.random.Generator,
+) -> None:
+    """Make Pegasos steps of rate 1 / (penalty t): an online epoch, then `n_epochs` batch ones.
 
     `sums` (classes, limit, columns) are the weight vectors times penalty * t: without decay, a step adds or subtracts
-    a row, and a margin of one is penalty * t. `counts` says how many vectors each class has. `schedule` holds the
+    a row, and a margin of one is penalty * t. `counts` (classes,) are the numbers of vectors. `schedule` holds the
     penalty, the number of epochs, the steps between prunings and the pruning constant c.
     """
     penalty, n_epochs, prune_every, threshold = schedule
     order = np.arange(len(design))
     assignment = np.full(len(design), -1)
-    # Names, not positions, tell which vector a row belongs to: pruning moves vectors.
+    # Rows are assigned to names, not positions, because pruning moves vectors.
     names = np.full(sums.shape[:2], 0)
     names[1] = 1
     step = 0
@@ -113,7 +130,7 @@ def _descend(design, labels, sums, counts, schedule, rng):
                         assigned, assigned_score = k, np.dot(sums[own, k], x)
             if penalty * step + rival_score - assigned_score > 0.0:
                 sums[1 - own, rival] -= x
-                # The online epoch moves to the zero vector; a batch epoch is bound to the assignment, and founds too.
+                # In the online epoch the zero vector may be the best; a batch epoch keeps the assignment, and adds too.
                 if epoch > 0 or score > 0.0:
                     sums[own, assigned] += x
                 if score <= 0.0:
@@ -134,12 +151,12 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
     n_epochs : int
         Batch epochs; an online epoch precedes them.
     max_hyperplanes : int
-        Most weight vectors of a class.
+        Maximum number of weight vectors of a class.
     prune_every : int
         Steps between prunings.
     threshold : float
-        The pruning constant c: at step t the smallest vectors go while the root of their summed squared norms stays
-        below c / (penalty t).
+        The pruning constant c: at step t the smallest vectors are dropped while the root of their summed squared norms
+        stays below c / (penalty t).
     random_state : int or Generator, optional
         Seed of the order of the rows.
 
@@ -153,6 +170,7 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
     Examples
     --------
     >>> from softpolytope.datasets import make_xor
+    >>> from softpolytope.paper.baselines import AdaptiveHyperplaneClassifier
     >>> X, y = make_xor(random_state=0)
     >>> model = AdaptiveHyperplaneClassifier(penalty=1e-3, n_epochs=20, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
@@ -160,8 +178,14 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
     """
 
     def __init__(
-        self, penalty=1e-4, n_epochs=5, max_hyperplanes=50, prune_every=10_000, threshold=10.0, random_state=None
-    ):
+        self,
+        penalty: float = 1e-4,
+        n_epochs: int = 5,
+        max_hyperplanes: int = 50,
+        prune_every: int = 10_000,
+        threshold: float = 10.0,
+        random_state: Seed = None,
+    ) -> None:
         self.penalty = penalty
         self.n_epochs = n_epochs
         self.max_hyperplanes = max_hyperplanes
@@ -169,14 +193,14 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
         self.threshold = threshold
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: Labels) -> Self:
         """Learn from rows and their labels."""
         check_positive(
             penalty=self.penalty, n_epochs=self.n_epochs, max_hyperplanes=self.max_hyperplanes,
             prune_every=self.prune_every,
         )  # fmt: skip
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_second = coded(y)
+        self.classes_, is_second = encode_two_classes(y)
         design = dense_with_bias(X)
         sums, counts = np.zeros((2, self.max_hyperplanes, design.shape[1])), np.ones(2, dtype=np.int64)
         schedule = (float(self.penalty), int(self.n_epochs), int(self.prune_every), float(self.threshold))
@@ -184,36 +208,31 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
         self.hyperplanes_ = [sums[own, : counts[own]].copy() for own in range(2)]
         return self
 
-    def decision_function(self, X):
-        """Best score of the second class less that of the first."""
+    def decision_function(self, X: Rows) -> FloatArray:
+        """Return the best score of the second class minus that of the first."""
         check_is_fitted(self)
         design = dense_with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
         first, second = ((design @ vectors.T).max(axis=1) for vectors in self.hyperplanes_)
-        return second - first
+        return np.asarray(second - first)
+
+    @property
+    def n_experts_(self) -> int:
+        """Number of weight vectors of both classes."""
+        return sum(len(vectors) for vectors in self.hyperplanes_)
 
 
-def n_experts(estimator):
-    """Weight vectors of both classes."""
-    return sum(len(vectors) for vectors in estimator.hyperplanes_)
+def tune(X: Rows, y: Labels, seed: int, _set_name: str) -> TunedBaseline:
+    """Tune lambda over 1e-7..1e-2 and, for each, the epochs 5, 10, 20, 50, 100 until the error rises."""
+    splits = make_folds(y, N_FOLDS, seed)
 
-
-def tuned(X, y, seed, set_name):  # noqa: ARG001  # every baseline is called alike
-    """The paper's protocol: lambda over 1e-7..1e-2, for each the epochs 5, 10, 20, 50, 100 until the error rises.
-
-    Returns
-    -------
-    estimator, dict
-        Fitted to all rows; the chosen penalty and n_epochs.
-    """
-    y = np.asarray(y)
-    splits = folds(y, N_FOLDS, seed)
-
-    def error(**parameters):
-        return cross_validation_error(AdaptiveHyperplaneClassifier(**parameters, random_state=seed), X, y, splits)
+    def error(penalty: float, n_epochs: int) -> float:
+        machine = AdaptiveHyperplaneClassifier(penalty, n_epochs, random_state=seed)
+        return cross_validation_error(machine, X, y, splits)
 
     results = []
     for penalty in PENALTY_GRID:
-        epochs, least = first_rise(EPOCH_GRID, lambda value, penalty=penalty: error(penalty=penalty, n_epochs=value))
-        results.append((least, {"penalty": penalty, "n_epochs": epochs}))
-    _, chosen = min(results, key=lambda result: result[0])
-    return AdaptiveHyperplaneClassifier(**chosen, random_state=seed).fit(X, y), chosen
+        n_epochs, lowest = first_rise(EPOCH_GRID, partial(error, penalty))
+        results.append((lowest, penalty, n_epochs))
+    _, penalty, n_epochs = min(results, key=lambda result: result[0])
+    estimator = AdaptiveHyperplaneClassifier(penalty, n_epochs, random_state=seed).fit(X, y)
+    return TunedBaseline(estimator, estimator.n_experts_, {"penalty": penalty, "n_epochs": n_epochs})

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from baselines import convex_polytope
-from baselines.convex_polytope import ConvexPolytopeClassifier, TwoSidedPolytopeClassifier, n_experts, tuned
 from softpolytope.datasets import make_circle
+from softpolytope.paper.baselines import ConvexPolytopeClassifier, TwoSidedPolytopeClassifier
+from softpolytope.paper.baselines._convex_polytope import tune
+from softpolytope.paper.baselines._polytope_descent import _learner
 
 
 def triangle(rng, gap=0.15):
@@ -22,7 +23,7 @@ def triangle(rng, gap=0.15):
 def test_faces_of_a_triangle_are_found(rng):
     """Three hyperplanes make no error around a triangle, and are its faces within 10 degrees."""
     X, y, normals = triangle(rng)
-    model = ConvexPolytopeClassifier(3, C=0.1, least_entropy=np.log(2.5), random_state=0).fit(X, y)
+    model = ConvexPolytopeClassifier(3, C=0.1, min_entropy=np.log(2.5), random_state=0).fit(X, y)
     assert model.score(X, y) == 1.0
     directions = model.hyperplanes_[:, :2] / np.linalg.norm(model.hyperplanes_[:, :2], axis=1, keepdims=True)
     cosines = directions @ normals.T
@@ -84,7 +85,7 @@ def test_entropy_is_kept(rng):
     X, y, _ = triangle(rng)
 
     def entropy(least):
-        model = ConvexPolytopeClassifier(8, C=0.01, least_entropy=least, random_state=0).fit(X, y)
+        model = ConvexPolytopeClassifier(8, C=0.01, min_entropy=least, random_state=0).fit(X, y)
         outer = np.column_stack([X, np.ones(len(X))])[y == 1]
         shares = np.bincount((outer @ model.hyperplanes_.T).argmax(axis=1), minlength=8) / len(outer)
         return -np.sum(shares[shares > 0.0] * np.log(shares[shares > 0.0]))
@@ -95,12 +96,11 @@ def test_entropy_is_kept(rng):
 def test_learner_keeps_to_the_rule():
     """The best hyperplane learns if the entropy is high enough or rises; else the best of those with fewer rows."""
     scores, occupancy = np.array([0.1, 3.0, 2.0, 1.0]), np.array([10.0, 60.0, 20.0, 10.0])
-    learner = convex_polytope._learner
-    assert learner(scores, 1, 2, occupancy, 0.5) == 1
-    assert learner(scores, 1, 2, occupancy, 1.3) == 3
-    assert learner(scores, 1, 1, occupancy, 1.3) == 2
-    assert learner(scores, 3, 1, occupancy, 1.3) == 3
-    assert learner(scores, 1, -1, occupancy / 10.0, 1.3) == 1
+    assert _learner(scores, 1, 2, occupancy, 0.5) == 1
+    assert _learner(scores, 1, 2, occupancy, 1.3) == 3
+    assert _learner(scores, 1, 1, occupancy, 1.3) == 2
+    assert _learner(scores, 3, 1, occupancy, 1.3) == 3
+    assert _learner(scores, 1, -1, occupancy / 10.0, 1.3) == 1
 
 
 def test_polytope_seeds_and_sparse_rows():
@@ -132,7 +132,7 @@ def test_two_sides_count_together():
     first, second = (side.fit(X, y).decision_function(X) for side in sides)
     for deciding, scores in (("first", first), ("second", second), ("both", first + second)):
         model = TwoSidedPolytopeClassifier(sides, deciding).fit(X, y)
-        assert n_experts(model) == 8
+        assert model.n_experts_ == 8
         np.testing.assert_array_equal(model.decision_function(X), scores)
         np.testing.assert_array_equal(model.predict(X), scores > 0.0)
     with pytest.raises(ValueError, match="deciding"):
@@ -143,10 +143,10 @@ def test_two_sides_count_together():
 def test_polytope_tuning_finds_the_side():
     """Tuned on a disc in a ring, the side with the ring outside has a say, and more than two hyperplanes."""
     X, y = make_circle(200, random_state=0)
-    model, chosen = tuned(X, y, 0, "circle", shorter=200)
+    model, n_experts, chosen = tune(X, y, 0, "circle", divisor=200)
     assert chosen["deciding"] in {"second", "both"}
     assert chosen["sides"][1]["n_hyperplanes"] >= 3
-    assert n_experts(model) == sum(side["n_hyperplanes"] for side in chosen["sides"])
+    assert n_experts == model.n_experts_ == sum(side["n_hyperplanes"] for side in chosen["sides"])
     # The penalty is that of the paper's steps.
     assert model.sides_[1].C * model.sides_[1].n_steps == pytest.approx(chosen["sides"][1]["C"] * 32e6)
     assert model.score(*make_circle(2000, random_state=1)) > 0.85

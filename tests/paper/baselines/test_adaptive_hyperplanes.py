@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from baselines.adaptive_hyperplanes import AdaptiveHyperplaneClassifier, n_experts, tuned
 from softpolytope.datasets import make_circle, make_xor
+from softpolytope.paper.baselines import BASELINES, AdaptiveHyperplaneClassifier
 
 
 def two_clouds(rng, distance=3.0):
@@ -54,8 +54,8 @@ def test_limit_and_pruning_bound_the_number():
     few = AdaptiveHyperplaneClassifier(1e-3, 10, max_hyperplanes=2, random_state=0).fit(X, y)
     assert [len(vectors) for vectors in few.hyperplanes_] == [2, 2]
     schedule = {"penalty": 1e-3, "n_epochs": 10, "prune_every": 4400, "random_state": 0}
-    assert n_experts(AdaptiveHyperplaneClassifier(**schedule, threshold=1e9).fit(X, y)) == 2
-    assert n_experts(AdaptiveHyperplaneClassifier(**schedule, threshold=0.0).fit(X, y)) > 4
+    assert AdaptiveHyperplaneClassifier(**schedule, threshold=1e9).fit(X, y).n_experts_ == 2
+    assert AdaptiveHyperplaneClassifier(**schedule, threshold=0.0).fit(X, y).n_experts_ > 4
 
 
 def test_a_far_smaller_vector_is_pruned_alone(rng):
@@ -119,7 +119,8 @@ def test_bad_data_are_refused():
 def test_tuning_takes_values_of_the_grid():
     """The chosen values are the grid's, and the estimator has them and a seed."""
     X, y = make_xor(150, random_state=0)
-    model, chosen = tuned(X, y, 5, "xor")
+    model, n_experts, chosen = BASELINES["amm"].tune(X, y, 5, "xor")
+    assert n_experts == sum(len(vectors) for vectors in model.hyperplanes_)
     assert chosen["penalty"] in {1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2}
     assert chosen["n_epochs"] in {5, 10, 20, 50, 100}
     assert model.get_params() | chosen | {"random_state": 5} == model.get_params()

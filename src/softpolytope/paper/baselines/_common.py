@@ -1,0 +1,137 @@
+"""Parts that the baselines share: types, the base class, checks, folds and the paper's sequential search."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from softpolytope._typing import BoolArray, FloatArray
+
+Rows: TypeAlias = FloatArray | sparse.csr_array
+Labels: TypeAlias = NDArray[Any]  # numbers or strings, as scikit-learn takes them
+Seed: TypeAlias = int | np.random.Generator | None
+Splits: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+_Value = TypeVar("_Value")
+_Kernel = TypeVar("_Kernel", bound=Callable[..., object])
+
+
+class TunedBaseline(NamedTuple):
+    """A baseline fitted to all rows with the parameters that cross-validation chose."""
+
+    estimator: Any  # a scikit-learn classifier, which is untyped
+    n_experts: int  # as the paper's table of experts counts them
+    chosen: dict[str, Any]  # parameter values by name
+
+
+class Baseline(Protocol):
+    """A module of this room."""
+
+    N_FOLDS: int
+
+    def tune(self, X: Rows, y: Labels, seed: int, set_name: str, /) -> TunedBaseline:
+        """Tune and fit the method; some data sets have parameters of their own."""
+
+
+class TwoClassMachine(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
+    ABC,
+):
+    """A classifier of two classes, for dense or sparse rows, by the sign of its decision function."""
+
+    classes_: Labels
+
+    @abstractmethod
+    def fit(self, X: Rows, y: Labels) -> Self:
+        """Learn from rows and their labels."""
+
+    @abstractmethod
+    def decision_function(self, X: Rows) -> FloatArray:
+        """Return scores (n_samples,), positive for the second class."""
+
+    @property
+    @abstractmethod
+    def n_experts_(self) -> int:
+        """Number of hyperplanes or vectors, as the paper counts them."""
+
+    def predict(self, X: Rows) -> Labels:
+        """Return the second class where the decision function is positive, the first elsewhere."""
+        is_second = self.decision_function(X) > 0.0
+        return np.asarray(self.classes_[is_second.astype(np.intp)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def compiled(function: _Kernel) -> _Kernel:
+    """Compile a kernel with numba, and cache the machine code."""
+    try:
+        from numba import njit  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ImportError("The paper's baselines need the package numba: pip install softpolytope[paper].") from error
+    return cast(_Kernel, njit(cache=True)(function))
+
+
+def as_dense(X: Rows) -> FloatArray:
+    """Return rows as an array."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+
+
+def dense_with_bias(X: Rows) -> FloatArray:
+    """Return rows as a C-ordered array of doubles, with a last column of ones."""
+    dense = as_dense(X)
+    return np.ascontiguousarray(np.column_stack([dense, np.ones(len(dense))]), dtype=np.float64)
+
+
+def encode_two_classes(y: Labels) -> tuple[Labels, BoolArray]:
+    """Return the two classes, and for each row whether it has the second; raise if there are not two."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) != 2:
+        raise ValueError(f"y must hold two classes; got {len(classes)}: {classes[:5]}. Drop or merge classes first.")
+    return classes, codes == 1
+
+
+def check_positive(**parameters: float) -> None:
+    """Raise unless every parameter is positive."""
+    for name, value in parameters.items():
+        if not value > 0:
+            raise ValueError(f"{name} must be positive; got {value!r}.")
+
+
+def make_folds(y: Labels, n_folds: int, seed: int) -> Splits:
+    """Return training and held-out rows of stratified folds, shuffled by the seed."""
+    return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def cross_validation_error(machine: TwoClassMachine, X: Rows, y: Labels, splits: Splits) -> float:
+    """Return the share of held-out rows that get a wrong label."""
+    wrong = [np.sum(machine.fit(X[seen], y[seen]).predict(X[held]) != y[held]) for seen, held in splits]
+    return float(np.sum(wrong) / len(y))
+
+
+def search_grid(estimator: Any, grid: Mapping[str, Sequence[float]], X: Rows, y: Labels, splits: Splits) -> Any:
+    """Return a fitted grid search over a scikit-learn estimator; ties go to the first point of the grid."""
+    return GridSearchCV(estimator, grid, cv=splits).fit(X, y)
+
+
+def first_rise(values: Iterable[_Value], error: Callable[[_Value], float]) -> tuple[_Value, float]:
+    """Return the best value and its error, trying values in order until the error rises, as the paper does."""
+    best: list[tuple[_Value, float]] = []
+    last = np.inf
+    for value in values:
+        current = error(value)
+        if current > last:
+            break
+        if not best or current < best[0][1]:
+            best = [(value, current)]
+        last = current
+    return best[0]
