@@ -1,18 +1,42 @@
-"""`softpolytope tables`: every table of the paper, computed anew."""
+"""`softpolytope tables`: every table of the paper."""
 
 import argparse
 import sys
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-# Where the build puts the repository's folder `benchmarks`; its packages are no part of the library.
-CODE = Path(__file__).parents[1] / "_benchmarks"
+from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
+from softpolytope.cli._output import notes
+from softpolytope.paper import ReproductionError, TableRequest, reproduce_tables
 
 
 def run(options: argparse.Namespace) -> int:
-    """Hand over to the code in `benchmarks`."""
-    if str(CODE) not in sys.path:
-        sys.path.insert(0, str(CODE))
-    command: Any = import_module("reproduction.command")
-    return int(command.run(options))
+    """Run the fits that are missing, and write the page."""
+    request = TableRequest(
+        folder=options.out,
+        data_home=options.data_home,
+        sets=options.sets,
+        methods=options.methods,
+        is_quick=options.quick,
+        n_processes=options.jobs,
+        n_large_trials=options.trials,
+        known=options.known,
+        check=options.check,
+        page=options.page,
+    )
+    try:
+        with notes():
+            outcome = reproduce_tables(request, partial(print, flush=True))
+    except ReproductionError as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        print("\nRun the same command again to continue.")
+        raise
+    print(outcome.page)
+    if outcome.comparison is not None:
+        n_shared, differences = outcome.comparison.n_shared, outcome.comparison.differences
+        print(f"{n_shared} fits are also in {options.check}; {n_shared - len(differences)} have the same numbers.")
+        for line in differences:
+            print(f"differs: {line}", file=sys.stderr)
+    for path in outcome.failures:
+        print(f"A fit failed; see {path}. The same command runs it again.", file=sys.stderr)
+    return FINE if outcome.is_success else NEGATIVE

@@ -1,4 +1,4 @@
-"""Which cells the paper's tables have."""
+"""The methods of the paper's tables and the fits behind their cells."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Literal
 from softpolytope.datasets import BENCHMARK_SETS
 
 SMALL, LARGE = BENCHMARK_SETS[:6], BENCHMARK_SETS[6:8]
+SETS = (*SMALL, *LARGE)
 DEPTHS = (1, 2, 3, 5, 10)
 MAX_EXPERTS = 20
 N_PARTITIONS = 10
@@ -25,7 +26,7 @@ class Method:
     kind: Kind
     max_experts: int = 1
     n_layers: int = 1
-    is_random: bool = True  # whether several trials on the same rows differ
+    is_random: bool = True  # whether trials on the same rows differ
 
 
 METHODS = (
@@ -41,48 +42,58 @@ METHODS = (
     Method("default", "library", "default"),
 )
 BY_KEY = {method.key: method for method in METHODS}
-# By depth.
+# Keys of the two families by depth.
 STACK = dict(zip(DEPTHS, ("softplus", "stack2", "stack3", "stack5", "stack10"), strict=True))
 SUM_STACK = dict(zip(DEPTHS, ("sum", "ss2", "ss3", "ss5", "ss10"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One fit: a method on one partition of a set, or one trial on its given split."""
+class PlannedFit:
+    """A method on one partition of a small set, or one trial on the given split of a large set."""
 
     method: Method
     set_name: str
-    trial: int  # the partition of a small set; the seed of everything random
+    trial: int  # the partition of a small set, and the seed of everything random
 
     @property
     def name(self) -> str:
-        """Of its file, without the suffix."""
+        """Name of its file, without the suffix."""
         return f"{self.set_name}/{self.method.key}-{self.trial}"
 
     @property
+    def is_large(self) -> bool:
+        """Whether the set is one of the two large ones."""
+        return self.set_name in LARGE
+
+    @property
     def partition(self) -> int:
-        """Of the rows; large sets have one."""
-        return self.trial if self.set_name in SMALL else 0
+        """Partition of the rows; large sets have one."""
+        return 0 if self.is_large else self.trial
 
     def path(self, folder: Path) -> Path:
-        """Where its result is kept."""
+        """Return the file of its result."""
         return folder / f"{self.name}.json"
 
 
-def planned(set_name: str, method: str, trial: int) -> Cell:
-    """The cell of these names; raises ValueError where the tables have none."""
+def find_fit(set_name: str, method: str, trial: int) -> PlannedFit:
+    """Return the fit with these names; raise ValueError if the tables have none."""
     n_trials = N_PARTITIONS if set_name in SMALL else N_LARGE_TRIALS if set_name in LARGE else 0
     if method not in BY_KEY or trial not in range(n_trials):
-        raise ValueError(f"the tables have no cell {set_name}/{method}-{trial}")
-    return Cell(BY_KEY[method], set_name, trial)
+        raise ValueError(f"the tables have no fit {set_name}/{method}-{trial}")
+    return PlannedFit(BY_KEY[method], set_name, trial)
 
 
-def cells(sets: Iterable[str], methods: Iterable[Method], n_partitions: int, n_large_trials: int) -> list[Cell]:
-    """Cells of some sets and methods."""
-    chosen = list(methods)
-    found = []
+def plan_fits(
+    sets: Iterable[str] = SETS,
+    methods: Iterable[Method] = METHODS,
+    n_partitions: int = N_PARTITIONS,
+    n_large_trials: int = N_LARGE_TRIALS,
+) -> list[PlannedFit]:
+    """Return the fits of some sets and methods, by default of all."""
+    methods = list(methods)
+    found: list[PlannedFit] = []
     for set_name in sets:
-        for method in chosen:
+        for method in methods:
             n_trials = n_partitions if set_name in SMALL else n_large_trials if method.is_random else 1
-            found.extend(Cell(method, set_name, trial) for trial in range(n_trials))
+            found.extend(PlannedFit(method, set_name, trial) for trial in range(n_trials))
     return found

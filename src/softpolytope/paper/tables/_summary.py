@@ -1,20 +1,21 @@
-"""Means and standard deviations of cells, beside those the paper prints."""
+"""Means and standard deviations over trials, compared with those the paper prints."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from reproduction import paper
-from reproduction.cells import Result
-from reproduction.plan import N_LARGE_TRIALS, N_PARTITIONS, SMALL
+from softpolytope.paper.tables._plan import N_LARGE_TRIALS, N_PARTITIONS, SMALL
+from softpolytope.paper.tables._printed import Quantity, printed, printed_svm
+from softpolytope.paper.tables._results import Result
 
-# Numbers of experts may differ by this share before an explanation is due.
+# A number of experts may differ by this share without an explanation.
 EXPERTS_TOLERANCE = 0.25
 # The paper prints two decimals.
-AS_PRINTED = 0.005
+PRINTED_PRECISION = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,12 @@ class Moments:
     """Mean and standard deviation over trials."""
 
     mean: float
-    deviation: float | None  # None of a single trial
+    deviation: float | None  # None for a single trial
     n_trials: int
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> "Moments":
-        """Of some numbers."""
+    def from_values(cls, values: Iterable[float]) -> Self:
+        """Return the moments of some numbers."""
         given = np.array(list(values))
         deviation = float(given.std(ddof=1)) if len(given) > 1 else None
         return cls(float(given.mean()), deviation, len(given))
@@ -35,7 +36,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was found, and what the paper prints."""
+    """Moments found and the numbers the paper prints."""
 
     found: Moments
     paper: float
@@ -49,7 +50,7 @@ class Comparison:
 
     @property
     def standard_error(self) -> float | None:
-        """Of the difference, if the trials were independent; of one trial the spread is taken to be the paper's."""
+        """Standard error of the difference for independent trials; a single trial is given the paper's deviation."""
         if self.paper_deviation is None:
             return None
         spread = self.found.deviation if self.found.deviation is not None else self.paper_deviation
@@ -59,10 +60,10 @@ class Comparison:
     def tolerance(self) -> float:
         """One standard deviation of the paper or two standard errors of the difference, whichever is larger.
 
-        A number printed without a spread is met by its digits.
+        A number printed without a deviation must agree to its digits.
         """
         if self.paper_deviation is None or self.standard_error is None:
-            return AS_PRINTED
+            return PRINTED_PRECISION
         return max(self.paper_deviation, 2.0 * self.standard_error)
 
     @property
@@ -73,22 +74,25 @@ class Comparison:
     @property
     def agrees(self) -> bool:
         """Whether the difference is within the tolerance."""
-        return abs(self.found.mean - self.paper) <= self.tolerance
+        return self._is_within(self.tolerance)
 
     @property
     def is_within_deviation(self) -> bool:
-        """Whether it is within one standard deviation of the paper."""
-        return abs(self.found.mean - self.paper) <= (self.paper_deviation or AS_PRINTED)
+        """Whether the difference is within one standard deviation of the paper."""
+        return self._is_within(self.paper_deviation or PRINTED_PRECISION)
 
     @property
     def is_within_errors(self) -> bool:
-        """Whether it is within two standard errors."""
-        return abs(self.found.mean - self.paper) <= (2.0 * self.standard_error if self.standard_error else AS_PRINTED)
+        """Whether the difference is within two standard errors."""
+        return self._is_within(2.0 * self.standard_error if self.standard_error else PRINTED_PRECISION)
 
     @property
     def is_near(self) -> bool:
         """Whether a number of experts is near enough to need no explanation."""
         return abs(self.share) <= EXPERTS_TOLERANCE
+
+    def _is_within(self, tolerance: float) -> bool:
+        return abs(self.found.mean - self.paper) <= tolerance
 
 
 class Summary:
@@ -100,30 +104,31 @@ class Summary:
             self._results[result.set_name, result.method].append(result)
 
     def results(self, set_name: str, method: str) -> list[Result]:
-        """All trials of a cell of the tables."""
+        """Return all trials of a cell of the tables."""
         return self._results.get((set_name, method), [])
 
-    def moments(self, set_name: str, method: str, quantity: str) -> Moments | None:
-        """Of one of the numbers of a result."""
+    def moments(self, set_name: str, method: str, quantity: Quantity) -> Moments | None:
+        """Return the moments of a quantity, None without trials."""
         values = [getattr(result, quantity) for result in self.results(set_name, method)]
-        return Moments.of(values) if values and None not in values else None
+        return Moments.from_values(values) if values else None
 
-    def comparison(self, set_name: str, method: str, quantity: str) -> Comparison | None:
-        """Beside the paper's; None where either is missing."""
-        beside = paper.printed(set_name, method, quantity)
+    def comparison(self, set_name: str, method: str, quantity: Quantity) -> Comparison | None:
+        """Return a quantity beside the paper's, None if either is missing."""
+        beside = printed(set_name, method, quantity)
         found = self.moments(set_name, method, quantity)
         if beside is None or found is None:
             return None
         return Comparison(found, *beside, N_PARTITIONS if set_name in SMALL else N_LARGE_TRIALS)
 
-    def normalised(self, method: str, quantity: str, *, by_paper: bool = True) -> float | None:
-        """Mean over the six sets of a number divided by the SVM's, as printed or as found; None if a set is missing."""
-        by = [paper.of_svm(quantity)[name] if by_paper else self._mean(name, "svm", quantity) for name in SMALL]
-        found = [self._mean(name, method, quantity) for name in SMALL]
-        if None in found or None in by:
-            return None
-        return float(np.mean(np.divide(found, by)))
+    def normalized(self, method: str, quantity: Quantity, *, by_paper: bool = True) -> float | None:
+        """Return the mean over the six sets of a number divided by the SVM's, printed or found; None if incomplete."""
+        found, by = self._means(method, quantity), self._means("svm", quantity)
+        if by_paper:
+            by = [printed_svm(quantity)[name] for name in SMALL]
+        return None if found is None or by is None else float(np.mean(np.divide(found, by)))
 
-    def _mean(self, set_name: str, method: str, quantity: str) -> float | None:
-        moments = self.moments(set_name, method, quantity)
-        return None if moments is None else moments.mean
+    def _means(self, method: str, quantity: Quantity) -> list[float] | None:
+        """Return the means on the six sets, None if a set is missing."""
+        moments = [self.moments(name, method, quantity) for name in SMALL]
+        means = [item.mean for item in moments if item is not None]
+        return means if len(means) == len(SMALL) else None

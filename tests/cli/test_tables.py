@@ -7,16 +7,19 @@ import time
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from reproduction import cells, command, fits, page
-from reproduction.plan import planned
-from reproduction.softplus import SoftplusProtocol, SoftplusRegression
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
 from softpolytope.optimise import modes
+from softpolytope.paper import TableProtocol
 from softpolytope.paper.baselines import _logistic_regression as logistic_regression
-from softpolytope.parallel.tasks import Reporting
+from softpolytope.paper.tables import _fits as fits
+from softpolytope.paper.tables import _measure as measure
+from softpolytope.paper.tables import _page as page
+from softpolytope.paper.tables import _run as command
+from softpolytope.paper.tables._plan import PlannedFit, find_fit
+from softpolytope.paper.tables._results import load_fit
+from softpolytope.paper.tables._softplus import SoftplusRegression
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +62,8 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_cells_are_kept_and_a_second_run_changes_nothing(data_home, tmp_path, capsys):
-    """Every cell leaves a file with what it takes to make it again; the same command again makes none."""
+def test_fits_are_stored_and_a_second_run_changes_nothing(data_home, tmp_path, capsys):
+    """Every fit leaves a file with all it takes to repeat it; the same command again runs none."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "ss2", "default", "--jobs", "1")
     assert main(run) == 0
     first = contents(tmp_path)
@@ -69,14 +72,14 @@ def test_cells_are_kept_and_a_second_run_changes_nothing(data_home, tmp_path, ca
     assert {"result", "seed", "versions", "data", "machine", "finished"} <= set(document)
     assert "precision_rate=1e-06" in document["details"]["settings"]
     assert 0.0 <= document["result"]["error"] < 40.0
-    assert "3 cells, 0 of them there" in capsys.readouterr().out
+    assert "3 fits, 0 of them stored; 3 to run, 1 at a time" in capsys.readouterr().out
     assert main(run) == 0
-    assert "3 cells, 3 of them there" in capsys.readouterr().out
+    assert "3 fits, 3 of them stored." in capsys.readouterr().out
     assert contents(tmp_path) == first
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_a_cell_that_is_missing_is_made_again_the_same(data_home, tmp_path):
+def test_a_missing_fit_is_run_again_with_the_same_numbers(data_home, tmp_path):
     """After an interruption only what is missing is run, with the same numbers."""
     run = arguments(data_home, tmp_path, "--methods", "sum", "--jobs", "1")
     assert main(run) == 0
@@ -105,24 +108,24 @@ def test_two_processes_find_the_same_as_one(data_home, tmp_path):
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_failed_fit_stops_no_other(data_home, tmp_path, capsys, monkeypatch):
-    """Its traceback is kept and the exit code tells; the next run tries it again."""
+    """Its traceback is stored and the exit code is 1; the next run tries it again."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "svm", "--jobs", "1")
     with monkeypatch.context() as patch:
         patch.setattr(logistic_regression, "tune", lambda *_: 1 / 0)
         assert main(run) == 1
     told = capsys.readouterr()
-    assert "titanic/lr-0: failed after" in told.out
-    assert "lr-0.failed.txt has the reason" in told.err
+    assert "  failed; the traceback is in" in told.out
+    assert "lr-0.failed.txt. The same command runs it again." in told.err
     failure = tmp_path / "quick" / "titanic" / "lr-0.failed.txt"
     assert "ZeroDivisionError" in failure.read_text()
     assert (tmp_path / "quick" / "titanic" / "svm-0.json").is_file()
     assert main(run) == 0
     assert not failure.exists()
-    assert "2 cells, 1 of them there" in capsys.readouterr().out
+    assert "2 fits, 1 of them stored" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_a_damaged_file_is_made_again(data_home, tmp_path, capsys):
+def test_the_fit_of_a_damaged_file_is_run_again(data_home, tmp_path, capsys):
     """It is named, and stops nothing."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "--jobs", "1")
     assert main(run) == 0
@@ -152,11 +155,11 @@ def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_a_cell_of_another_protocol_does_not_count(data_home, tmp_path, monkeypatch):
+def test_a_fit_of_another_protocol_does_not_count(data_home, tmp_path, monkeypatch):
     """Results of shorter chains are not passed off as those of longer ones."""
     run = arguments(data_home, tmp_path, "--methods", "softplus", "--jobs", "1")
     assert main(run) == 0
-    monkeypatch.setattr(command, "QUICK", SoftplusProtocol(n_sweeps=60, n_draws=10))
+    monkeypatch.setattr(command, "QUICK", TableProtocol(n_sweeps=60, n_draws=10))
     assert main(run) == 0
     document = json.loads((tmp_path / "quick" / "titanic" / "softplus-0.json").read_text())
     assert document["configuration"]["n_sweeps"] == 60
@@ -165,12 +168,12 @@ def test_a_cell_of_another_protocol_does_not_count(data_home, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["--sets", "iris"], "--sets takes banana"),
-        (["--methods", "xgboost"], "--methods takes lr"),
+        (["--sets", "iris"], "sets must be among banana"),
+        (["--methods", "xgboost"], "methods must be among lr"),
         (["--sets", "image"], "there is no file image.npz"),
     ],
 )
-def test_wrong_use_is_told(data_home, tmp_path, capsys, wrong, message):
+def test_wrong_use_is_reported(data_home, tmp_path, capsys, wrong, message):
     """Before any work, in one line."""
     assert main([*arguments(data_home, tmp_path), *wrong]) == 2
     error = capsys.readouterr().err
@@ -178,48 +181,11 @@ def test_wrong_use_is_told(data_home, tmp_path, capsys, wrong, message):
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_softplus_regression_learns_the_circle(is_sparse):
-    """The paper's protocol, with few sweeps, and one labelling that cannot solve the circle alone."""
-    X, y = make_circle(200, random_state=0)
-    X_test, y_test = make_circle(500, random_state=1)
-    rows = sparse.csr_array(X) if is_sparse else X
-    model = SoftplusRegression(10, 1, 0, SoftplusProtocol(n_sweeps=400, n_draws=20)).fit(rows, y)
-    assert np.mean(model.predict(X_test) != y_test) < 0.15
-    assert np.mean(model.predict_by_mean(X_test) != y_test) < 0.15
-    assert model.n_experts >= 4
-
-
-def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
-    """A fit that was stopped midway and one that was not end in the same place."""
-    X, y = make_circle(100, random_state=0)
-    protocol = SoftplusProtocol(n_sweeps=60, n_draws=10)
-    whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
-    tell, told = Reporting.tell, []
-
-    def stop(self, progress):
-        told.append(progress)
-        if len(told) == 40:
-            signal.raise_signal(signal.SIGINT)
-            wait_until(self.is_stopped)
-        return tell(self, progress)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Reporting, "tell", stop)
-        with pytest.raises(KeyboardInterrupt):
-            SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
-    with np.load(next((tmp_path / "kept").rglob("*.npz"))) as saved:
-        assert 0 < len(saved["trace.log_likelihood"]) < 60
-    resumed = SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
-    for draw, other in zip(resumed.best, whole.best, strict=True):
-        assert np.array_equal(draw.coefficients, other.coefficients)
-
-
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("content", ["foreign", "damaged"])
 def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_path, monkeypatch, capsys):
-    """It is told, nothing is deleted, and the fit begins anew."""
-    monkeypatch.setattr(cells, "LARGE", ("titanic",))
+    """It is reported, nothing is deleted, and the fit starts from scratch."""
+    monkeypatch.setattr(PlannedFit, "is_large", True)
     run = arguments(data_home, tmp_path, "--methods", "softplus", "--jobs", "1")
     assert main(run) == 0
     path = tmp_path / "quick" / "titanic" / "softplus-0.json"
@@ -234,9 +200,9 @@ def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_pa
         for file in files:
             file.write_bytes(file.read_bytes()[:1000])
     unused = shutil.rmtree
-    monkeypatch.setattr(cells.shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(measure.shutil, "rmtree", lambda *_, **__: None)
     assert main(run) == 0
-    assert "The fit begins anew" in capsys.readouterr().err
+    assert "and the fit started from scratch." in capsys.readouterr().out
     assert len(list(folder.glob("*.unusable"))) == 2
     again = json.loads(path.read_text())["result"]
     assert (again["error"], again["chosen"]) == (first["error"], first["chosen"])
@@ -244,7 +210,7 @@ def test_a_checkpoint_that_cannot_be_used_is_put_away(content, data_home, tmp_pa
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
+def test_fits_of_other_data_are_run_again(data_home, tmp_path, capsys):
     """Though the files have the same names."""
     other = tmp_path / "other"
     other.mkdir()
@@ -252,7 +218,7 @@ def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
         np.savez(other / "titanic.npz", **{**file, "y": 1 - file["y"]})
     for folder, n_there in ((data_home, 0), (data_home, 1), (other, 0)):
         assert main(arguments(folder, tmp_path / "out", "--methods", "lr", "--jobs", "1")) == 0
-        assert f"1 cells, {n_there} of them there" in capsys.readouterr().out
+        assert f"1 fits, {n_there} of them stored" in capsys.readouterr().out
     # A page is of one kind of data.
     assert main(arguments(data_home, tmp_path / "out", "--methods", "softplus", "--jobs", "1")) == 0
     archive = (tmp_path / "out" / "quick" / "reproduction.jsonl").read_text()
@@ -260,8 +226,8 @@ def test_cells_of_other_data_are_made_anew(data_home, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_a_run_goes_on_from_an_archive_and_is_compared_with_one(data_home, tmp_path, capsys):
-    """What an archive has is not made again, its numbers are those of the run; one that differs is named."""
+def test_a_run_continues_from_an_archive_and_is_compared_with_one(data_home, tmp_path, capsys):
+    """Fits of an archive are not run again and have its numbers; one that differs is named."""
     methods = ["--methods", "lr", "sum", "--jobs", "1"]
     assert main(arguments(data_home, tmp_path / "one", *methods)) == 0
     archive = tmp_path / "one" / "quick" / "reproduction.jsonl"
@@ -269,9 +235,9 @@ def test_a_run_goes_on_from_an_archive_and_is_compared_with_one(data_home, tmp_p
     known = ["--known", str(archive), "--check", str(archive)]
     assert main(arguments(data_home, tmp_path / "two", *methods, *known)) == 0
     told = capsys.readouterr().out
-    assert "2 cells, 2 of them there" in told
-    assert "2 fits are in" in told
-    assert "2 of them have the same numbers" in told
+    assert "2 fits, 2 of them stored" in told
+    assert "2 fits are also in" in told
+    assert "2 have the same numbers" in told
     assert contents(tmp_path / "two" / "quick" / "titanic") == contents(tmp_path / "one" / "quick" / "titanic")
     documents = [json.loads(line) for line in archive.read_text().splitlines()]
     documents[0]["result"]["error"] += 1.0
@@ -279,7 +245,7 @@ def test_a_run_goes_on_from_an_archive_and_is_compared_with_one(data_home, tmp_p
     archive.write_text("".join(json.dumps(document) + "\n" for document in documents))
     assert main(arguments(data_home, tmp_path / "two", *methods, "--check", str(archive))) == 1
     told = capsys.readouterr()
-    assert "1 of them have the same numbers" in told.out
+    assert "1 have the same numbers" in told.out
     assert "differs: titanic/lr-0: error" in told.err
     assert "sum-0" not in told.err
 
@@ -290,26 +256,26 @@ def test_an_archive_of_another_protocol_is_left_alone(data_home, tmp_path, capsy
     run = arguments(data_home, tmp_path / "one", "--methods", "sum", "--jobs", "1")
     assert main(run) == 0
     archive = str(tmp_path / "one" / "quick" / "reproduction.jsonl")
-    monkeypatch.setattr(command, "QUICK", SoftplusProtocol(n_sweeps=60, n_draws=10))
+    monkeypatch.setattr(command, "QUICK", TableProtocol(n_sweeps=60, n_draws=10))
     capsys.readouterr()
     run = arguments(
         data_home, tmp_path / "two", "--methods", "sum", "--jobs", "1", "--known", archive, "--check", archive
     )
     assert main(run) == 1
     told = capsys.readouterr().out
-    assert "1 cells, 0 of them there" in told
-    assert "0 fits are in" in told
+    assert "1 fits, 0 of them stored" in told
+    assert "0 fits are also in" in told
 
 
-def test_what_is_no_archive_is_told(data_home, tmp_path, capsys):
+def test_a_file_that_is_not_an_archive_is_reported(data_home, tmp_path, capsys):
     """By file and line."""
     path = tmp_path / "some.jsonl"
     path.write_text('{"result": {}}\n')
     assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
-    assert "some.jsonl, line 1: no result of a fit" in capsys.readouterr().err
+    assert "some.jsonl, line 1: not the result of a fit" in capsys.readouterr().err
     path.write_bytes("{}".encode("utf-16"))
     assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
-    assert "some.jsonl is no text" in capsys.readouterr().err
+    assert "some.jsonl is not a text file" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -330,30 +296,30 @@ def archive(data_home, tmp_path_factory):
     ],
 )  # fmt: skip
 def test_numbers_that_no_fit_has_are_refused(data_home, archive, tmp_path, capsys, name, value):
-    """In an archive they end the command, and nothing is written outside of its folder; a file is made again."""
+    """In an archive they end the command, and nothing is written outside its folder; a file does not count."""
     document = json.loads(archive.read_text())
     document["result"][name] = value
     path = tmp_path / "some.jsonl"
     path.write_text(json.dumps(document) + "\n")
     assert main(arguments(data_home, tmp_path / "out", "--known", str(path))) == 2
-    assert "some.jsonl, line 1: no result of a fit" in capsys.readouterr().err
+    assert "some.jsonl, line 1: not the result of a fit" in capsys.readouterr().err
     assert {item.name for item in tmp_path.iterdir()} <= {"some.jsonl", "out"}
     assert not [item for item in (tmp_path / "out").rglob("*") if item.is_file()]
     file = tmp_path / "titanic" / "lr-0.json"
     file.parent.mkdir()
     file.write_text(json.dumps(document))
-    assert cells.kept(planned("titanic", "lr", 0), command.QUICK, tmp_path) is None
-    assert "is damaged" in capsys.readouterr().err
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        assert load_fit(find_fit("titanic", "lr", 0), command.QUICK, tmp_path) is None
 
 
-def test_a_file_of_another_cell_is_none(archive, tmp_path):
+def test_a_file_of_another_fit_is_refused(archive, tmp_path):
     """A copy under another name is not the result of that name."""
     (tmp_path / "titanic").mkdir()
     for trial in (0, 1):
         (tmp_path / "titanic" / f"lr-{trial}.json").write_text(archive.read_text())
-    found = [cells.kept(planned("titanic", "lr", trial), command.QUICK, tmp_path) for trial in (0, 1)]
-    assert found[0] is not None
-    assert found[1] is None
+    assert load_fit(find_fit("titanic", "lr", 0), command.QUICK, tmp_path) is not None
+    with pytest.warns(RuntimeWarning, match="it is that of titanic/lr-0"):
+        assert load_fit(find_fit("titanic", "lr", 1), command.QUICK, tmp_path) is None
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -370,16 +336,18 @@ def test_an_archive_is_not_lost_to_a_page(data_home, archive, tmp_path, capsys, 
     assert copy.read_bytes() == archive.read_bytes()
     monkeypatch.setattr(fits, "TUNING", {**fits.TUNING, "lr": -1})
     assert main([*run, "--known", str(copy)]) == 2
-    assert "has 1 fits of other settings or data, titanic/lr-0 among them" in capsys.readouterr().err
+    assert (
+        "has 1 fits with other settings or data, such as titanic/lr-0, and would lose them" in capsys.readouterr().err
+    )
     assert copy.read_bytes() == archive.read_bytes()
 
 
 @pytest.mark.parametrize("place", ["page.jsonl", "folder.md", "file/page.md"])
-def test_a_page_that_cannot_be_written_is_told_first(data_home, tmp_path, capsys, place):
+def test_a_page_that_cannot_be_written_is_reported_first(data_home, tmp_path, capsys, place):
     """Not after hours of fits."""
     (tmp_path / "folder.md").mkdir()
     (tmp_path / "file").touch()
     assert main(arguments(data_home, tmp_path / "out", "--page", str(tmp_path / place))) == 2
     told = capsys.readouterr()
-    assert "cells" not in told.out
+    assert "fits" not in told.out
     assert place.split("/")[0] in told.err
