@@ -59,7 +59,7 @@ def paper_settings(
 class TableProtocol:
     """Length of the chains behind the tables; the paper runs 5,000 sweeps and predicts with the best draw.
 
-    Results are stored with these fields, so that those of another protocol are told apart.
+    Results are stored with these fields, and those of another protocol are not reused.
     """
 
     n_sweeps: int = 5000

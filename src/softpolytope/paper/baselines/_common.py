@@ -1,14 +1,14 @@
 """Parts that the baselines share: types, the base class, checks, folds and the paper's sequential search."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from softpolytope._typing import BoolArray, FloatArray
 
@@ -116,11 +116,6 @@ def cross_validation_error(machine: TwoClassMachine, X: Rows, y: Labels, splits:
     """Return the share of held-out rows that get a wrong label."""
     wrong = [np.sum(machine.fit(X[seen], y[seen]).predict(X[held]) != y[held]) for seen, held in splits]
     return float(np.sum(wrong) / len(y))
-
-
-def search_grid(estimator: Any, grid: Mapping[str, Sequence[float]], X: Rows, y: Labels, splits: Splits) -> Any:
-    """Return a fitted grid search over a scikit-learn estimator; ties go to the first point of the grid."""
-    return GridSearchCV(estimator, grid, cv=splits).fit(X, y)
 
 
 def first_rise(values: Iterable[_Value], error: Callable[[_Value], float]) -> tuple[_Value, float]:

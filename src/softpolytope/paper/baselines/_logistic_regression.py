@@ -1,8 +1,9 @@
 """Logistic regression with an L2 penalty by LIBLINEAR, and the paper's protocol for it."""
 
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
-from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds, search_grid
+from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds
 
 C_GRID = tuple(2.0**power for power in range(-10, 16))
 # The default of LIBLINEAR itself; scikit-learn's is a hundredth of it.
@@ -15,5 +16,5 @@ N_FOLDS = 5
 def tune(X: Rows, y: Labels, seed: int, _set_name: str) -> TunedBaseline:
     """Tune C over 2^-10..2^15 by five folds, as the paper does; the bias is penalized like the other coefficients."""
     estimator = LogisticRegression(solver="liblinear", tol=TOLERANCE, max_iter=MAX_PASSES, random_state=seed)
-    search = search_grid(estimator, {"C": C_GRID}, X, y, make_folds(y, N_FOLDS, seed))
+    search = GridSearchCV(estimator, {"C": C_GRID}, cv=make_folds(y, N_FOLDS, seed)).fit(X, y)
     return TunedBaseline(search.best_estimator_, 1, search.best_params_)

@@ -1,8 +1,9 @@
 """The support vector machine with a Gaussian kernel by LIBSVM, and the paper's protocol for it."""
 
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds, search_grid
+from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds
 
 POWERS = tuple(2.0**power for power in range(-5, 6))
 N_FOLDS = 3
@@ -19,6 +20,7 @@ def tune(X: Rows, y: Labels, seed: int, set_name: str) -> TunedBaseline:
         chosen = dict(GIVEN[set_name])
         estimator = estimator.set_params(**chosen).fit(X, y)
     else:
-        search = search_grid(estimator, {"C": POWERS, "gamma": POWERS}, X, y, make_folds(y, N_FOLDS, seed))
+        grid = {"C": POWERS, "gamma": POWERS}
+        search = GridSearchCV(estimator, grid, cv=make_folds(y, N_FOLDS, seed)).fit(X, y)
         estimator, chosen = search.best_estimator_, search.best_params_
     return TunedBaseline(estimator, int(estimator.n_support_.sum()), chosen)

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -71,12 +70,6 @@ def _checkpoint_folder(fit: PlannedFit, folder: Path) -> Path:
     return folder / "checkpoints" / fit.name
 
 
-class _TimedFit(NamedTuple):
-    fitted: FittedMethod
-    seconds: float
-    remark: str | None
-
-
 def _measure(
     fit: PlannedFit, protocol: TableProtocol, data_home: Path | None, folder: Path
 ) -> tuple[Result, str | None]:
@@ -103,8 +96,10 @@ def _measure(
     return result, remark
 
 
-def _fit_timed(fit: PlannedFit, protocol: TableProtocol, split: Split, checkpoint: Path | None) -> _TimedFit:
-    """Fit with the checkpoint; if that cannot be used, put it aside and fit from scratch."""
+def _fit_timed(
+    fit: PlannedFit, protocol: TableProtocol, split: Split, checkpoint: Path | None
+) -> tuple[FittedMethod, float, str | None]:
+    """Return a fit from the checkpoint, or from scratch if that cannot be used, with its seconds and a remark."""
     remark = None
     with Stopwatch(checkpoint / "seconds.txt" if checkpoint else None) as watch:
         try:
@@ -118,7 +113,7 @@ def _fit_timed(fit: PlannedFit, protocol: TableProtocol, split: Split, checkpoin
             remark = f"{error} It was renamed to *.unusable, and the fit started from scratch."
             watch.restart()
             fitted = fit_method(fit, protocol, split.X_train, split.y_train, checkpoint)
-        return _TimedFit(fitted, watch.seconds, remark)
+        return fitted, watch.seconds, remark
 
 
 def _prediction_cost(predict: Callable[[Rows], CountArray], X: Rows) -> float:

@@ -15,7 +15,7 @@ from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper.tables._fits import expected_seconds
 from softpolytope.paper.tables._measure import failure_path, fit_and_store
 from softpolytope.paper.tables._page import write_page
-from softpolytope.paper.tables._plan import BY_KEY, METHODS, N_PARTITIONS, SETS, SMALL, Method, PlannedFit, plan_fits
+from softpolytope.paper.tables._plan import BY_KEY, N_PARTITIONS, SETS, SMALL, PlannedFit, plan_fits
 from softpolytope.paper.tables._results import (
     Archive,
     ArchiveComparison,
@@ -85,22 +85,6 @@ class TableRequest:
         """The page to write."""
         return self.page or (self.fit_folder if self.is_quick else self.folder) / "reproduction.md"
 
-    def selected_sets(self) -> tuple[str, ...]:
-        """Return the sets of the run in the paper's order; raise if one is unknown."""
-        if self.sets is None:
-            return QUICK_SETS if self.is_quick else SETS
-        for name in self.sets:
-            if name not in SETS:
-                raise ReproductionError(f"sets must be among {', '.join(SETS)}; got {name!r}.")
-        return tuple(name for name in SETS if name in self.sets)
-
-    def selected_methods(self) -> tuple[Method, ...]:
-        """Return the methods of the run in the paper's order; raise if one is unknown."""
-        for key in self.methods or ():
-            if key not in BY_KEY:
-                raise ReproductionError(f"methods must be among {', '.join(BY_KEY)}; got {key!r}.")
-        return tuple(method for method in METHODS if self.methods is None or method.key in self.methods)
-
 
 @dataclass(frozen=True, slots=True)
 class TableOutcome:
@@ -123,7 +107,8 @@ def reproduce_tables(request: TableRequest, report: Report = print) -> TableOutc
     changes nothing else. `report` is called with each line of progress.
     """
     _check_packages()
-    sets, methods = request.selected_sets(), request.selected_methods()
+    sets = _select("sets", request.sets or (QUICK_SETS if request.is_quick else SETS), SETS)
+    methods = [BY_KEY[key] for key in _select("methods", request.methods or BY_KEY, BY_KEY)]
     _check_data(sets, request)
     protocol = QUICK if request.is_quick else TableProtocol()
     folder, page = request.fit_folder, request.page_path
@@ -167,6 +152,14 @@ def _stored_fits(protocol: TableProtocol, folder: Path, hashes: dict[str, str]) 
     """Return all fits in the folder, those of the sets in `hashes` only if their data are the same."""
     found = {fit: load_fit(fit, protocol, folder, hashes.get(fit.set_name)) for fit in plan_fits()}
     return {fit: item for fit, item in found.items() if item is not None}
+
+
+def _select(argument: str, names: Collection[str], known: Collection[str]) -> list[str]:
+    """Return the names in the paper's order; raise if one is unknown."""
+    for name in names:
+        if name not in known:
+            raise ReproductionError(f"{argument} must be among {', '.join(known)}; got {name!r}.")
+    return [name for name in known if name in names]
 
 
 def _check_packages() -> None:
