@@ -309,20 +309,6 @@ def test_a_stuck_chain_is_flagged():
     assert any("without chain 3" in sentence for sentence in in_words(list(found.values())))
 
 
-def test_the_papers_protocol():
-    """Six-term Polya-Gamma sums, deletions at 525, 575, ..., the best draw of the second half, the paper's start."""
-    plan = paper_settings(n_layers=2, max_experts=6, n_sweeps=700)
-    assert plan.schedule.prune_at == (525, 575, 625, 675)
-    assert plan.moves.pg_terms == 6
-    assert plan.prior == Prior(0.01, 0.01, 1.0, 1.0, 1e-6, 1e-6)
-    assert (plan.moves.least_precision, plan.moves.least_activation) == (1e-3, 1e-6)
-    trace = run_chains(circle_rows(), plan, 1).traces[0][0]
-    assert len(trace.draws[0].log_weights) == 6  # sweep 357, before the first deletion
-    assert len(trace.draws[-1].log_weights) <= 6
-    assert trace.best.sweep >= 350
-    assert trace.best.log_likelihood == max(trace.log_likelihood[350:])
-
-
 def test_the_papers_safeguards():
     """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
     rows = circle_rows()

@@ -11,12 +11,10 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import CountArray, FloatArray
+from softpolytope.paper._typing import Labels, Rows
 from softpolytope.paper.baselines._common import (
-    Labels,
-    Rows,
     Seed,
     TunedBaseline,
     TwoClassMachine,
@@ -24,7 +22,6 @@ from softpolytope.paper.baselines._common import (
     compiled,
     cross_validation_error,
     dense_with_bias,
-    encode_two_classes,
     first_rise,
     make_folds,
 )
@@ -199,9 +196,8 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
             penalty=self.penalty, n_epochs=self.n_epochs, max_hyperplanes=self.max_hyperplanes,
             prune_every=self.prune_every,
         )  # fmt: skip
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_second = encode_two_classes(y)
-        design = dense_with_bias(X)
+        rows, is_second = self._validate_training(X, y)
+        design = dense_with_bias(rows)
         sums, counts = np.zeros((2, self.max_hyperplanes, design.shape[1])), np.ones(2, dtype=np.int64)
         schedule = (float(self.penalty), int(self.n_epochs), int(self.prune_every), float(self.threshold))
         _descend(design, is_second.astype(np.int64), sums, counts, schedule, np.random.default_rng(self.random_state))
@@ -210,8 +206,7 @@ class AdaptiveHyperplaneClassifier(TwoClassMachine):
 
     def decision_function(self, X: Rows) -> FloatArray:
         """Return the best score of the second class minus that of the first."""
-        check_is_fitted(self)
-        design = dense_with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        design = dense_with_bias(self._validate(X))
         first, second = ((design @ vectors.T).max(axis=1) for vectors in self.hyperplanes_)
         return np.asarray(second - first)
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.paper._typing import Labels, Rows
 
-Rows: TypeAlias = FloatArray | sparse.csr_array
-Labels: TypeAlias = NDArray[Any]  # numbers or strings, as scikit-learn takes them
 Seed: TypeAlias = int | np.random.Generator | None
 Splits: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
@@ -64,6 +64,18 @@ class TwoClassMachine(
         """Return the second class where the decision function is positive, the first elsewhere."""
         is_second = self.decision_function(X) > 0.0
         return np.asarray(self.classes_[is_second.astype(np.intp)])
+
+    def _validate_training(self, X: Rows, y: Labels) -> tuple[Rows, BoolArray]:
+        """Set `classes_`; return valid rows, and for each whether it has the second class."""
+        rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        self.classes_, is_second = encode_two_classes(labels)
+        return rows, is_second
+
+    def _validate(self, X: Rows) -> Rows:
+        """Return valid rows to predict."""
+        check_is_fitted(self)
+        rows: Rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

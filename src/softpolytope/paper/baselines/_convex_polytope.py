@@ -13,12 +13,11 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
+from softpolytope.paper._typing import Labels, Rows
 from softpolytope.paper.baselines._common import (
-    Labels,
-    Rows,
     Seed,
     Splits,
     TunedBaseline,
@@ -101,9 +100,8 @@ class ConvexPolytopeClassifier(TwoClassMachine):
         check_positive(n_hyperplanes=self.n_hyperplanes, C=self.C, n_steps=self.n_steps)
         if self.outer not in (0, 1):
             raise ValueError(f"outer must be 1 (the second class) or 0 (the first); got {self.outer!r}.")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_second = encode_two_classes(y)
-        design = dense_with_bias(X)
+        rows, is_second = self._validate_training(X, y)
+        design = dense_with_bias(rows)
         sums = np.zeros((design.shape[1], self.n_hyperplanes))
         penalty, rng = 1.0 / (self.C * self.n_steps), np.random.default_rng(self.random_state)
         descend(design, is_second == self.outer, sums, penalty, float(self.min_entropy), int(self.n_steps), rng)
@@ -112,8 +110,7 @@ class ConvexPolytopeClassifier(TwoClassMachine):
 
     def decision_function(self, X: Rows) -> FloatArray:
         """Return the highest score of each row, with the opposite sign if the first class is the outer one."""
-        check_is_fitted(self)
-        design = dense_with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        design = dense_with_bias(self._validate(X))
         outside: FloatArray = (design @ self.hyperplanes_.T).max(axis=1)
         return outside if self.outer == 1 else -outside
 

@@ -3,7 +3,8 @@
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds
+from softpolytope.paper._typing import Labels, Rows
+from softpolytope.paper.baselines._common import TunedBaseline, make_folds
 
 C_GRID = tuple(2.0**power for power in range(-10, 16))
 # The default of LIBLINEAR itself; scikit-learn's is a hundredth of it.

@@ -6,19 +6,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
+from softpolytope.paper._typing import Labels, Rows
 from softpolytope.paper.baselines._common import (
-    Labels,
-    Rows,
     Seed,
     TunedBaseline,
     TwoClassMachine,
     as_dense,
     check_positive,
     cross_validation_error,
-    encode_two_classes,
     make_folds,
 )
 
@@ -66,9 +63,8 @@ class RelevanceVectorClassifier(TwoClassMachine):
     def fit(self, X: Rows, y: Labels) -> Self:
         """Learn from rows and their labels."""
         check_positive(width=self.width, max_iter=self.max_iter)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_second = encode_two_classes(y)
-        rows = draw_rows(len(y), self.max_rows, self.random_state)
+        X, is_second = self._validate_training(X, y)
+        rows = draw_rows(len(is_second), self.max_rows, self.random_state)
         self.larger_ = 1.0 if is_second.mean() > 0.5 else -1.0
         self.machine_ = _make_machine(gamma=self.width**-2.0, fit_intercept=True, max_iter=self.max_iter)
         self.machine_.fit(as_dense(X[rows]), is_second[rows].astype(int))
@@ -76,8 +72,7 @@ class RelevanceVectorClassifier(TwoClassMachine):
 
     def decision_function(self, X: Rows) -> FloatArray:
         """Return the log odds of the second class."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._validate(X)
         # fastrvm cannot predict if a wide kernel left only the bias.
         if self.n_experts_ == 0:
             return np.full(X.shape[0], self.larger_)

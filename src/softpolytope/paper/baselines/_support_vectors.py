@@ -3,7 +3,8 @@
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from softpolytope.paper.baselines._common import Labels, Rows, TunedBaseline, make_folds
+from softpolytope.paper._typing import Labels, Rows
+from softpolytope.paper.baselines._common import TunedBaseline, make_folds
 
 POWERS = tuple(2.0**power for power in range(-5, 6))
 N_FOLDS = 3

@@ -11,9 +11,10 @@ import numpy as np
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope._typing import CountArray
 from softpolytope.paper._protocol import TableProtocol
+from softpolytope.paper._typing import Rows
 from softpolytope.paper.tables._plan import PlannedFit
 from softpolytope.paper.tables._printed import N_TRAINING_ROWS
-from softpolytope.paper.tables._softplus import Rows, SoftplusRegression
+from softpolytope.paper.tables._softplus import SoftplusRegression
 
 if TYPE_CHECKING:
     from softpolytope.paper.baselines import Baseline

@@ -20,10 +20,10 @@ from softpolytope._typing import CountArray
 from softpolytope.datasets import load_benchmark
 from softpolytope.datasets.benchmark import Split
 from softpolytope.paper._protocol import TableProtocol
+from softpolytope.paper._typing import Rows
 from softpolytope.paper.tables._fits import FittedMethod, configuration, details, fit_method
 from softpolytope.paper.tables._plan import PlannedFit
 from softpolytope.paper.tables._results import Result, data_hash, store_fit, write_text
-from softpolytope.paper.tables._softplus import Rows
 from softpolytope.paper.tables._stopwatch import Stopwatch
 from softpolytope.parallel.checkpoint import CheckpointError
 

@@ -1,20 +1,19 @@
 """Softplus regressions under the paper's protocol: both labelings, the best draw of each."""
 
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from softpolytope._typing import CountArray, FloatArray
+from softpolytope._typing import CountArray
 from softpolytope.gibbs.run import RunOptions, run_chains
 from softpolytope.gibbs.trace import Draw, Trace
 from softpolytope.model.data import TrainingData
 from softpolytope.model.posterior import Draws
 from softpolytope.paper._protocol import TableProtocol
+from softpolytope.paper._typing import Rows
 from softpolytope.parallel.checkpoint import CheckpointPlan
-
-Rows: TypeAlias = FloatArray | sparse.csr_array
 
 
 class SoftplusRegression:
