@@ -41,7 +41,7 @@ else:
         "skops_trusted_types": "tabular.trusted",
     }
     _ROOMS = {"datasets", "distributions", "estimators", "export", "geometry", "gibbs", "inspection", "model"}
-    _ROOMS |= {"optimise", "parallel", "report", "tabular"}
+    _ROOMS |= {"optimise", "paper", "parallel", "report", "tabular"}
 
     def __getattr__(name):
         """Return a public name or a subpackage, imported now."""
