@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from jobs import leave_file
 
 from softpolytope.paper._jobs import Job, TimeLeft, run_jobs
 
@@ -34,12 +35,6 @@ def is_alive(process):
     except ProcessLookupError:
         return False
     return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def leave_file(path, text):
-    """Write, and remark on it."""
-    path.write_text(text)
-    return "written"
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
