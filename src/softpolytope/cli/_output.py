@@ -1,4 +1,4 @@
-"""Where commands write: files that are there whole or not at all, JSON, notes."""
+"""Output of commands: files that appear complete or not at all, JSON and notes."""
 
 import json
 import math

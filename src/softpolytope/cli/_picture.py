@@ -75,7 +75,7 @@ def _lines(model: Any, lower: FloatArray, upper: FloatArray) -> list[str]:
 
 
 def _crossings(row: FloatArray, lower: FloatArray, upper: FloatArray) -> list[list[float]]:
-    """Where a line crosses the border of the map."""
+    """Points at which a line crosses the border of the map."""
     found: list[list[float]] = []
     for axis in (0, 1):
         other = 1 - axis

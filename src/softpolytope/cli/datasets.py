@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_list(options: argparse.Namespace) -> int:
-    """What there is."""
+    """List the data sets."""
     about = {name: (inspect.getdoc(make) or "").splitlines()[0] for name, make in GENERATORS.items()}
     if options.json:
         print_json({"generators": about, "benchmarks": BENCHMARK_SETS})
@@ -48,7 +48,7 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_path(options: argparse.Namespace) -> int:
-    """Where a set is."""
+    """Print the path of a data set."""
     try:
         print(benchmark_path(options.name, options.data_home))
     except FileNotFoundError as error:

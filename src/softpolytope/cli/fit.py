@@ -168,7 +168,7 @@ def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say
 
 
 def _inference(options: argparse.Namespace, n_rows: int) -> str:
-    """What fits the model that is written; "auto" looks at nothing but how many rows there are."""
+    """Return the inference of the model that is written; "auto" depends on the number of rows only."""
     if options.inference != "auto":
         return str(options.inference)
     return auto_inference(np.ones((n_rows, 1)), np.ones(n_rows))
