@@ -37,13 +37,13 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.datasets import BENCHMARK_SETS, load_benchmark
-from softpolytope.datasets.benchmark import n_partitions
+from softpolytope.datasets._benchmark import n_partitions
 
 SIX = BENCHMARK_SETS[:6]
 FIELDS = ("method", "set", "partition", "error", "log_loss", "brier", "calibration", "fit_seconds", "predict_seconds")
 N_BINS = 15
 # Too slow beyond: cubic in the rows.
-MOST_ROWS = {"Gaussian process": 700, "RVM": 700}
+MAX_ROWS = {"Gaussian process": 700, "RVM": 700}
 PAPER_SVM = {"ijcnn1": {"C": 32.0, "gamma": 2.0}, "a9a": {"C": 8.0, "gamma": 2.0**-5}}
 
 
@@ -68,8 +68,8 @@ def support_vectors(name, X, y):
     start = time.perf_counter()
     tuned = GridSearchCV(SVC(), {"C": powers, "gamma": powers}, cv=3).fit(X[rows], y[rows]).best_params_
     seconds = time.perf_counter() - start
-    chances = CalibratedClassifierCV(SVC(**tuned), cv=3, ensemble=False).fit(X, y)
-    return _Machine(SVC(**tuned).fit(X, y), chances.predict_proba), seconds
+    probabilities = CalibratedClassifierCV(SVC(**tuned), cv=3, ensemble=False).fit(X, y)
+    return _Machine(SVC(**tuned).fit(X, y), probabilities.predict_proba), seconds
 
 
 def large_support_vectors(X, y, tuned):
@@ -147,21 +147,21 @@ def run(method, name, partition, data_home):
     start = time.perf_counter()
     labels = model.predict(X_test)
     predict_seconds = time.perf_counter() - start
-    chances = np.clip(model.predict_proba(X_test)[:, 1], 1e-15, 1.0 - 1e-15)
+    probabilities = np.clip(model.predict_proba(X_test)[:, 1], 1e-15, 1.0 - 1e-15)
     return (
         method, name, partition,
         f"{100.0 * np.mean(labels != y_test):.4f}",
-        f"{-np.mean(np.where(y_test == 1, np.log(chances), np.log1p(-chances))):.5f}",
-        f"{np.mean((chances - y_test) ** 2):.5f}",
-        f"{calibration_error(chances, y_test):.5f}",
+        f"{-np.mean(np.where(y_test == 1, np.log(probabilities), np.log1p(-probabilities))):.5f}",
+        f"{np.mean((probabilities - y_test) ** 2):.5f}",
+        f"{calibration_error(probabilities, y_test):.5f}",
         f"{seconds:.3f}", f"{predict_seconds:.4f}",
     )  # fmt: skip
 
 
-def calibration_error(chances, labels):
-    """Mean distance of chances from frequencies over 15 bins of equal width, weighted by their rows."""
-    bins = np.minimum((chances * N_BINS).astype(int), N_BINS - 1)
-    sums = [np.bincount(bins, weights, N_BINS) for weights in (chances, labels)]
+def calibration_error(probabilities, labels):
+    """Mean distance of probabilities from frequencies over 15 bins of equal width, weighted by their rows."""
+    bins = np.minimum((probabilities * N_BINS).astype(int), N_BINS - 1)
+    sums = [np.bincount(bins, weights, N_BINS) for weights in (probabilities, labels)]
     return np.abs(sums[0] - sums[1]).sum() / len(labels)
 
 
@@ -197,7 +197,7 @@ def run_missing(options):
             (method, name, partition, options.data_home)
             for method in options.methods
             for partition in range(n_partitions(name, options.data_home))
-            if n_rows <= MOST_ROWS.get(method, n_rows) and (method, name, str(partition)) not in done
+            if n_rows <= MAX_ROWS.get(method, n_rows) and (method, name, str(partition)) not in done
         ]
     with ProcessPoolExecutor(options.processes) as pool, options.out.open("a") as file:
         for future in as_completed([pool.submit(run, *job) for job in jobs]):
@@ -250,7 +250,7 @@ tuned: see the command's first lines.
 How this file came about: in several runs, two processes at a time, on two cores on which tests and other benchmarks ran
 too at times, so seconds are rough and compare only where they differ by a lot; ours on a9a is one seed, 14.796 %. RVM
 rows of banana, breast_cancer and titanic had 10,000 iterations, later ones 1,000. Rows of ijcnn1 were first run with
-standardised columns, where the paper's SVM parameters are wrong (SVM 3.87 %, ours 0.93 %), and replaced by columns as
+standardized columns, where the paper's SVM parameters are wrong (SVM 3.87 %, ours 0.93 %), and replaced by columns as
 they are. RVM and Gaussian process are cubic in the rows: beyond 700 rows they were not run.
 """
 TITLES = {

@@ -24,16 +24,16 @@ def write_table(path, n_rows):
     """Write the file in blocks, so that this process stays small."""
     rng = np.random.default_rng(0)
     with path.open("w") as file:
-        file.write(",".join([*(f"x{number}" for number in range(2 + N_NOISE)), "colour", "label"]) + "\n")
+        file.write(",".join([*(f"x{number}" for number in range(2 + N_NOISE)), "color", "label"]) + "\n")
         for first in range(0, n_rows, BLOCK):
             size = min(BLOCK, n_rows - first)
             X, y = make_moons(size, noise=0.3, random_state=first)
             rows = np.hstack([X, rng.standard_normal((size, N_NOISE))])
-            colours = rng.choice(["red", "green", "blue", ""], size)
-            for row, colour, label in zip(rows.tolist(), colours, y, strict=True):
+            colors = rng.choice(["red", "green", "blue", ""], size)
+            for row, color, label in zip(rows.tolist(), colors, y, strict=True):
                 cells = [f"{value:.6f}" for value in row]
                 cells[5] = "" if row[5] > 2.0 else cells[5]
-                file.write(",".join([*cells, colour, "yes" if label else "no"]) + "\n")
+                file.write(",".join([*cells, color, "yes" if label else "no"]) + "\n")
 
 
 def measured(arguments):

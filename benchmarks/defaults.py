@@ -20,7 +20,7 @@ from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SumStackSoftplusClassifier
 from softpolytope.datasets import load_benchmark
-from softpolytope.datasets.benchmark import n_partitions
+from softpolytope.datasets._benchmark import n_partitions
 
 TRAINING_PARTS = ("banana", "breast_cancer", "titanic", "waveform", "german", "image")
 OTHERS = ("thyroid", "ringnorm", "splice", "ripley", "fourclass")
@@ -45,7 +45,7 @@ SETTINGS = {
     "n_restarts 2": {"n_restarts": 2},
     "n_restarts 10": {"n_restarts": 10},
     "bootstrap": {"bootstrap": True},
-    "one labelling": {"symmetric": False},
+    "one labeling": {"symmetric": False},
     "rate 1, not learned": {"prior": Prior(precision_shape=0.5, precision_rate=1.0)},
     "rate 100, not learned": {"prior": Prior(precision_shape=0.5, precision_rate=100.0)},
     "estimate best": {"estimate": "best"},

@@ -37,9 +37,11 @@ def scores(name, n_rows, seed, data_home):
         model = SumStackSoftplusClassifier(**parameters, random_state=seed).fit(
             split.X_train[rows], split.y_train[rows]
         )
-        chances = model.predict_proba(split.X_train[others])
+        probabilities = model.predict_proba(split.X_train[others])
         labels = split.y_train[others]
-        found.append((log_loss(labels, chances, labels=[0, 1]), 100.0 * np.mean(chances.argmax(axis=1) != labels)))
+        found.append(
+            (log_loss(labels, probabilities, labels=[0, 1]), 100.0 * np.mean(probabilities.argmax(axis=1) != labels))
+        )
     return found
 
 

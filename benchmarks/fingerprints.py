@@ -125,7 +125,7 @@ def _fit_with_checkpoint(folder: str) -> None:
 
 
 def _plan(folder: str) -> Any:
-    from softpolytope.parallel import checkpoint  # noqa: PLC0415  # the public face of this name moves
+    from softpolytope.parallel import _checkpoint as checkpoint  # noqa: PLC0415  # the public face of this name moves
 
     return checkpoint.CheckpointPlan(Path(folder), every_sweeps=20)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.export.archive import ModelFileError
+from softpolytope.export._archive import ModelFileError
 
 # What reading a header and making the objects takes, whatever the size of the arrays.
 ALLOWANCE = 1_500_000
@@ -147,8 +147,8 @@ def try_file(path, size):
     if model is None:
         return "refused"
     with np.errstate(all="ignore"):
-        chances = model.predict_proba(np.zeros((2, model.n_features_in_)))
-    if chances.shape != (2, len(model.classes_)):
+        probabilities = model.predict_proba(np.zeros((2, model.n_features_in_)))
+    if probabilities.shape != (2, len(model.classes_)):
         raise ValueError("a loaded model does not predict")
     return "loaded"
 

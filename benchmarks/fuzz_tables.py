@@ -23,7 +23,7 @@ import numpy as np
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main as run_command
 from softpolytope.tabular import TableError, open_table
-from softpolytope.tabular.plan import Choice, read_rows, study
+from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows
 
 ENDINGS = (".csv", ".svm", ".parquet")
 # Growth of the process over the whole run that is no sign of a file having filled the memory, MB.
@@ -40,12 +40,12 @@ def good_files():
     """The bytes of a good file of each kind, by ending; Parquet only where pyarrow is installed."""
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(30, 2)).round(3)
-    colours = rng.choice(["red", "blue", "green, or so", ""], 30)
+    colors = rng.choice(["red", "blue", "green, or so", ""], 30)
     labels = np.where(numbers[:, 0] > 0.0, "yes", "no")
-    lines = [f'{a},"{c}",{b},{y}' for (a, b), c, y in zip(numbers, colours, labels, strict=True)]
+    lines = [f'{a},"{c}",{b},{y}' for (a, b), c, y in zip(numbers, colors, labels, strict=True)]
     files = {".csv": ("a,c,b,y\n" + "\n".join(lines) + "\n").encode()}
     sparse = [
-        f"{1 if y == 'yes' else -1} 1:{a} 3:{b} # {c}" for (a, b), c, y in zip(numbers, colours, labels, strict=True)
+        f"{1 if y == 'yes' else -1} 1:{a} 3:{b} # {c}" for (a, b), c, y in zip(numbers, colors, labels, strict=True)
     ]
     files[".svm"] = ("\n".join(sparse) + "\n").encode()
     with contextlib.suppress(ImportError):
@@ -56,7 +56,7 @@ def good_files():
         columns = {
             "a": numbers[:, 0],
             "b": numbers[:, 1],
-            "c": [c or None for c in colours.tolist()],
+            "c": [c or None for c in colors.tolist()],
             "y": labels.tolist(),
         }
         pq.write_table(pa.table(columns), out)
@@ -137,7 +137,7 @@ def try_table(table, model, out):
     out.unlink(missing_ok=True)
     with contextlib.suppress(TableError):
         opened = open_table(table)
-        plan = study(opened, Choice("label" if table.suffix == ".svm" else "y"))
+        plan = infer_schema(opened, ColumnSelection("label" if table.suffix == ".svm" else "y"))
         rows, _ = read_rows(opened, plan)
         encoder = plan.encoder.fitted(rows)
         encoder.fill(rows)

@@ -18,14 +18,14 @@ from scipy.spatial import cKDTree
 
 from softpolytope import SoftplusClassifier, StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
-from softpolytope.geometry.bounds import needed_rate
-from softpolytope.geometry.explanation import expert_columns
-from softpolytope.geometry.faces import Box
-from softpolytope.geometry.features import Features
-from softpolytope.geometry.polytopes import LabellingPolytopes
-from softpolytope.geometry.regions import linear_predictors
-from softpolytope.model.posterior import Draws
-from softpolytope.model.softplus import poisson_rate
+from softpolytope.geometry._bounds import needed_rate
+from softpolytope.geometry._expert_regions import LabelingPolytopes
+from softpolytope.geometry._explanation import expert_columns
+from softpolytope.geometry._faces import Box
+from softpolytope.geometry._features import Features
+from softpolytope.geometry._regions import linear_predictors
+from softpolytope.model._posterior import Draws
+from softpolytope.model._softplus import poisson_rate
 
 # What rounding may do to a comparison of a sum with a bound.
 ROUNDING = 1e-12
@@ -35,9 +35,9 @@ GRID = 1500
 
 @dataclass(frozen=True)
 class Case:
-    """A model of one labelling, a threshold, and rows."""
+    """A model of one labeling, a threshold, and rows."""
 
-    polytopes: LabellingPolytopes
+    polytopes: LabelingPolytopes
     rows: np.ndarray
 
     @cached_property
@@ -64,7 +64,7 @@ def random_case(seed, n_layers=None, log_weight=None, threshold=None):
     names = tuple(f"x{number}" for number in range(n_features))
     box = 3.0 * np.ones(n_features)
     features = Features(names, np.ones(n_features), -box, box)
-    polytopes = LabellingPolytopes(1, 0, threshold, draw, features, is_one_of_two=False)
+    polytopes = LabelingPolytopes(1, 0, threshold, draw, features, is_one_of_two=False)
     rows = rng.uniform(-3.0, 3.0, (N_ROWS, n_features)) * 10.0 ** rng.uniform(-1.0, 2.0, (N_ROWS, 1))
     return Case(polytopes, np.concatenate([rows, _next_to_changes(polytopes, rows)]))
 

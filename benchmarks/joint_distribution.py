@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions import Streams
-from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.hamiltonian import StepSize
-from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.state import check_state, prior_state
-from softpolytope.gibbs.sweep import Moves, sweep
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
-from softpolytope.parallel.homes import SerialHome
+from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._latent_block import LatentBlock
+from softpolytope.gibbs._state import check_state, prior_state
+from softpolytope.gibbs._sweep import Moves, sweep
+from softpolytope.gibbs._sweep_streams import SweepStreams
+from softpolytope.model._prior import Prior
+from softpolytope.parallel._blocks import SerialBlocks
 
 DESIGN = np.array([[1.0, -1.2], [1.0, 0.3], [1.0, 0.9]])
 FIXED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, 3.0)
@@ -107,10 +107,10 @@ def joint_draw(case, streams, replicate, rng):
     """Parameters, labels and latent counts from their joint law, and a home for the rows."""
     state, labels = exact_draw(case, rng)
     rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
-    home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    home = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
     home.each("prepare", state.coefficients)
     # Counts given the parameters, from the stream of a sweep that never comes.
-    counts = home.map("draw_counts", SweepName(streams, 0, replicate, 999), state.log_weights)[0]
+    counts = home.map("draw_counts", SweepStreams(streams, 0, replicate, 999), state.log_weights)[0]
     return state, labels, counts, home
 
 
@@ -129,12 +129,12 @@ def swept_draw(case, streams, replicate, rng):
     state, labels, _, home = joint_draw(case, streams, replicate, rng)
     moves = SCANS[case.scan]
     for number in range(case.n_sweeps):
-        sweep(state, home, case.prior, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(case.step)))
+        sweep(state, home, case.prior, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(case.step)))
         check_state(state)
     if moves.scan == "paper":
         counts = home.map("level_counts")[0]
     else:
-        counts = home.map("draw_counts", SweepName(streams, 0, replicate, 998), state.log_weights)[0]
+        counts = home.map("draw_counts", SweepStreams(streams, 0, replicate, 998), state.log_weights)[0]
     return variables(state, labels, counts)
 
 
@@ -152,8 +152,8 @@ def sample(case, n_replicates, seed):
 
 def pvalues(fresh, swept):
     """P-values of all statistics."""
-    centre, scale = fresh.mean(axis=0), fresh.std(axis=0)
-    fresh, swept = (fresh - centre) / scale, (swept - centre) / scale
+    center, scale = fresh.mean(axis=0), fresh.std(axis=0)
+    fresh, swept = (fresh - center) / scale, (swept - center) / scale
     found = [stats.ks_2samp(a, b, method="asymp").pvalue for a, b in zip(fresh.T, swept.T, strict=True)]
     first, second = np.triu_indices(fresh.shape[1])
     found += [_mean_pvalue(a, b) for a, b in zip(fresh.T, swept.T, strict=True)]

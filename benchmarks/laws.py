@@ -12,7 +12,7 @@ import numpy as np
 from softpolytope.distributions import Streams, crt, polya_gamma, sum_log, truncated_poisson
 
 N_DRAWS = 1_000_000
-NAME = {"labelling": 0, "chain": 0, "sweep": 0, "step": 0, "block": 0}
+NAME = {"labeling": 0, "chain": 0, "sweep": 0, "step": 0, "block": 0}
 
 
 def seconds(function, repeat=7):
@@ -74,7 +74,7 @@ def import_time():
     """Seconds that importing the package adds to importing scikit-learn, in fresh processes."""
     code = (
         "import time; import sklearn; start = time.perf_counter(); import softpolytope, softpolytope.distributions, "
-        "softpolytope.model.collapsed; print(time.perf_counter() - start)"
+        "softpolytope.model._log_posterior; print(time.perf_counter() - start)"
     )
     times = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)  # noqa: S603

@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.inspection.leave_one_out import smoothed_log_weights
+from softpolytope.inspection._leave_one_out import smoothed_log_weights
 
 warnings.simplefilter("ignore")
 import arviz  # noqa: E402  # announces its next version
@@ -45,8 +45,8 @@ def row(model, X, y):
     """Numbers of one model."""
     model.fit(X, y)
     loo = arviz.loo(model.to_datatree(X, y), pointwise=True)
-    chances = model.predict_proba_draws(X)
-    logs = np.log(np.where(y == model.classes_[1], chances, 1.0 - chances))
+    probabilities = model.predict_proba_draws(X)
+    logs = np.log(np.where(y == model.classes_[1], probabilities, 1.0 - probabilities))
     by_hand = np.log(np.exp(smoothed_log_weights(-logs) + logs).sum(axis=0)).sum()
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
     held_out = cross_val_predict(model, X, y, cv=folds, method="predict_proba")

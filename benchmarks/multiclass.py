@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.model.multiclass import combined
+from softpolytope.model._multiclass import combined
 
 
 def data_sets():
@@ -44,7 +44,7 @@ def main():
         found["linear"] = np.zeros_like(found["sum"])
         for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
             model = SumStackSoftplusClassifier(random_state=0, n_jobs=2).fit(X[train], y[train])
-            pairs = model._chances(X[test])
+            pairs = model._probabilities(X[test])
             positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
             found["sum"][test] = (positive / positive.sum(axis=0)).T
             found["odds"][test] = combined(positive, negative).T

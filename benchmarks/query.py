@@ -63,7 +63,7 @@ SETUPS = {
         {"inference": "map", "bootstrap": True, "n_restarts": 10},
     ),
     "modes": Setup("modes, from 40 labels", 40, 10, 200, 1500, 200, {"inference": "map"}),
-    # Coefficients of standardised columns are Student t with two degrees of freedom and a scale of 10.
+    # Coefficients of standardized columns are Student t with two degrees of freedom and a scale of 10.
     "few": Setup(
         "chains, from 10 labels", 10, 5, 60, 400, 0,
         {"inference": "gibbs", "n_chains": 2, "n_sweeps": 400, "prior": Prior(precision_rate=100.0)},
@@ -75,8 +75,8 @@ COLOURS = {"query": "#0072b2", "query, parameters": "#009e73", "random": "#d55e0
 PAGE = """\
 # Asking for labels
 
-`benchmarks/query.py`: of a pool of rows some at random are labelled; then more, several at a time: those that `query`
-asks for, or as many at random; the classifier is fitted anew to all that are labelled. Scores of test rows, averaged
+`benchmarks/query.py`: of a pool of rows some at random are labeled; then more, several at a time: those that `query`
+asks for, or as many at random; the classifier is fitted anew to all that are labeled. Scores of test rows, averaged
 over the labels of the curve, ten seeds; the difference is paired by seed.
 
 - *bootstrapped modes*: `inference="map", bootstrap=True, n_restarts=10`, a pool of 1,500 rows, 10 labels at a time,
@@ -129,32 +129,32 @@ def first_rows(labels, n, rng):
             return rows
 
 
-def curve(key, data_home, labelled):
-    """Yield the points of a learning curve that come after those at which the given rows were labelled."""
+def curve(key, data_home, labeled):
+    """Yield the points of a learning curve that come after those at which the given rows were labeled."""
     name, seed, setup, way = key
     plan = SETUPS[setup]
     pool, labels, X_test, y_test = problem(name, seed, plan.n_pool, data_home)
 
     def fitted():
-        return SumStackSoftplusClassifier(**plan.parameters, random_state=seed).fit(pool[labelled], labels[labelled])
+        return SumStackSoftplusClassifier(**plan.parameters, random_state=seed).fit(pool[labeled], labels[labeled])
 
-    model = fitted() if len(labelled) else None
-    while len(labelled) < plan.last:
+    model = fitted() if len(labeled) else None
+    while len(labeled) < plan.last:
         # A generator for every step, so that a run that was interrupted goes on as it would have.
-        rng = np.random.default_rng([seed, SETS.index(name), len(labelled)])
-        others = np.setdiff1d(np.arange(len(pool)), labelled)
+        rng = np.random.default_rng([seed, SETS.index(name), len(labeled)])
+        others = np.setdiff1d(np.arange(len(pool)), labeled)
         if model is None:
             asked = first_rows(labels, plan.first, rng)
         elif way == "random":
             asked = rng.permutation(others)[: plan.batch]
         else:
             asked = others[model.query(pool[others], plan.batch, about=WAYS[way])]
-        labelled = np.concatenate([labelled, asked])
+        labeled = np.concatenate([labeled, asked])
         model = fitted()
-        chances = model.predict_proba(X_test)
-        error = 100.0 * np.mean(chances.argmax(axis=1) != y_test)
-        loss = log_loss(y_test, chances, labels=[0, 1])
-        yield len(labelled), f"{error:.3f}", f"{loss:.5f}", " ".join(map(str, asked))
+        probabilities = model.predict_proba(X_test)
+        error = 100.0 * np.mean(probabilities.argmax(axis=1) != y_test)
+        loss = log_loss(y_test, probabilities, labels=[0, 1])
+        yield len(labeled), f"{error:.3f}", f"{loss:.5f}", " ".join(map(str, asked))
 
 
 def run(path, data_home, setup, ways):
@@ -169,8 +169,8 @@ def run(path, data_home, setup, ways):
                 for way in ways:
                     key = (name, seed, setup, way)
                     asked = [row["asked"] for row in rows if key_of(row) == key]
-                    labelled = np.array([int(index) for text in asked for index in text.split()], dtype=int)
-                    for point in curve(key, data_home, labelled):
+                    labeled = np.array([int(index) for text in asked for index in text.split()], dtype=int)
+                    for point in curve(key, data_home, labeled):
                         writer.writerow((*key, *point))
                         file.flush()
                     print(*key, file=sys.stderr, flush=True)
@@ -248,13 +248,13 @@ def plot(rows, path):
     for ax, (setup, name) in zip(axes.flat, product(SETUPS, SETS), strict=True):
         plan = SETUPS[setup]
         n_labels = np.arange(plan.first, plan.last + 1, plan.batch)
-        for way, colour in COLOURS.items():
+        for way, color in COLOURS.items():
             found = np.array(list(curves(rows, name, setup, way, "error").values()))
             if not len(found):
                 continue
             mean, deviation = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
-            ax.plot(n_labels, mean, color=colour, label=LEGEND[way], marker="o", markersize=3)
-            ax.fill_between(n_labels, mean - deviation, mean + deviation, color=colour, alpha=0.2, linewidth=0)
+            ax.plot(n_labels, mean, color=color, label=LEGEND[way], marker="o", markersize=3)
+            ax.fill_between(n_labels, mean - deviation, mean + deviation, color=color, alpha=0.2, linewidth=0)
         ax.set(title=f"{name}; {plan.title}", xlabel="labels", ylabel="test error, %", ylim=(0.0, None))
         ax.set_xlim(plan.first, plan.last)
         ax.spines[["top", "right"]].set_visible(False)

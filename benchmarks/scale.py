@@ -25,22 +25,22 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions import Streams
 from softpolytope.estimators._parameters import checked_settings
-from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
-from softpolytope.gibbs.chain import ChainSettings, latent_blocks
-from softpolytope.gibbs.hamiltonian import StepSize
-from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.partitions import partition_home
-from softpolytope.gibbs.state import initial_state
-from softpolytope.gibbs.sweep import Moves, sweep
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
-from softpolytope.parallel.homes import ThreadHome
-from softpolytope.parallel.memory import bytes_of
-from softpolytope.parallel.places import place_of
-from softpolytope.parallel.sources import source_of
+from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
+from softpolytope.gibbs._block_factory import partition_blocks
+from softpolytope.gibbs._chain import ChainSettings, latent_blocks
+from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._state import initial_state
+from softpolytope.gibbs._sweep import Moves, sweep
+from softpolytope.gibbs._sweep_streams import SweepStreams
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.model._prior import Prior
+from softpolytope.parallel._blocks import ThreadBlocks
+from softpolytope.parallel._memory import parse_bytes
+from softpolytope.parallel._partition_blocks import open_partition_store
+from softpolytope.parallel._sources import open_source
 
 N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
 RESULTS = Path(__file__).parent.parent / "docs" / "scale.csv"
@@ -111,16 +111,16 @@ def measured(folder, case, n_sweeps):
         design = np.column_stack([np.ones(len(X)), X])
         data = TrainingData.from_arrays(design, np.asarray(y))
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(int(case["cores"])) as pool:
-            sweeps(ThreadHome(latent_blocks(data, settings), pool, int(case["cores"])), settings, n_sweeps, clock)
+            sweeps(ThreadBlocks(latent_blocks(data, settings), pool, int(case["cores"])), settings, n_sweeps, clock)
         return clock.result()
-    limit = bytes_of(case["max_memory"]) if case["max_memory"] else None
-    source = source_of(X, y, None, has_client=case["home"] == "dask", is_limited=True)
+    limit = parse_bytes(case["max_memory"]) if case["max_memory"] else None
+    source = open_source(X, y, None, has_client=case["home"] == "dask", is_limited=True)
     with (
         threadpool_limits(1, user_api="blas"),
         cluster_of(case) as clock.client,
-        place_of(source, clock.client, limit, int(case["cores"])) as place,
+        open_partition_store(source, clock.client, limit, int(case["cores"])) as place,
     ):
-        sweeps(partition_home(data_of(place), settings), settings, n_sweeps, clock)
+        sweeps(partition_blocks(data_of(place), settings), settings, n_sweeps, clock)
     return clock.result()
 
 
@@ -131,7 +131,7 @@ def sweeps(home, settings, n_sweeps, clock):
     every = np.arange(state.n_experts, dtype=np.intc)
     home.each("prepare", state.coefficients)
     for number in range(n_sweeps):
-        name = SweepName(Streams(0), 0, 0, number)
+        name = SweepStreams(Streams(0), 0, 0, number)
         if settings.moves.scan == "paper":
             home.secure()
             sweep(state.copy(), home, settings.prior, name, settings.moves, StepSize())
@@ -152,7 +152,7 @@ def data_of(place):
     """Rows of a place as a fit has them."""
     from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
 
-    survey = surveyed(place, None)
+    survey = summarize(place, None)
     task = PartitionedTask(place, survey, labels_of(survey, None), 1, (0,), ".")
     return task.prepared(checked_settings(SumStackSoftplusClassifier())).data
 

@@ -3,7 +3,7 @@
     python benchmarks/starts.py --data-home DIR    a quarter of an hour; prints the table of docs/defaults.md
 
 Judged on a quarter of the training parts, never on test parts: log-loss and error of the mean draw, R-hat of the
-log-likelihood over four chains of one labelling, and sweeps until the log-likelihood first reaches the tenth
+log-likelihood over four chains of one labeling, and sweeps until the log-likelihood first reaches the tenth
 percentile of the last half of all chains from either start.
 """
 
@@ -52,15 +52,15 @@ def report(name, data_home):
         traces = {label: models[label][0].log_likelihood_[0] for label in list(rows)[1:]}
         level = np.quantile(np.concatenate([trace[:, N_SWEEPS // 2 :] for trace in traces.values()]), 0.1)
         for label, (model, seconds) in models.items():
-            chances = model.predict_proba(X_test)
-            scores = [log_loss(y_test, chances, labels=[0, 1]), 100.0 * np.mean(model.predict(X_test) != y_test)]
+            probabilities = model.predict_proba(X_test)
+            scores = [log_loss(y_test, probabilities, labels=[0, 1]), 100.0 * np.mean(model.predict(X_test) != y_test)]
             if label == "modes":
                 scores += [np.nan, np.nan]
             else:
                 found = {item.name: item.r_hat for item in model.diagnostics()}
                 is_there = traces[label] >= level
                 first = np.where(is_there.any(axis=1), is_there.argmax(axis=1), N_SWEEPS)
-                scores += [found["log-likelihood, labelling 0"], first.mean()]
+                scores += [found["log-likelihood, labeling 0"], first.mean()]
             rows[label].append([*scores, seconds])
     for label, values in rows.items():
         means = np.mean(values, axis=0)

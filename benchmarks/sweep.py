@@ -21,18 +21,18 @@ from scipy import sparse
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
+from softpolytope.data._dataset import TrainingData
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
-from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs.run import RunOptions, run_chains
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.inspection.diagnostics import bulk_ess, r_hat
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
-from softpolytope.model.softplus import positive_probability
+from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
+from softpolytope.gibbs._run import RunOptions, run_chains
+from softpolytope.gibbs._sweep import Moves
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.inspection._diagnostics import bulk_ess, r_hat
+from softpolytope.model._prior import Prior
+from softpolytope.model._softplus import positive_probability
 from softpolytope.paper import paper_settings
-from softpolytope.parallel.homes import SerialHome
+from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior()
 SCANS = {
@@ -78,7 +78,7 @@ def seconds_per_sweep(data, moves, n_experts=20, n_layers=5, n_settle=200, n_tim
     """Median time of a sweep of a settled chain, and its experts with counts."""
     settings = ChainSettings(n_experts, n_layers, PRIOR, moves, Schedule(n_settle + n_timed, n_settle, 1))
     with threadpool_limits(1):
-        chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+        chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
         times = []
         for sweep in range(n_settle + n_timed):
             start = time.perf_counter()
@@ -105,7 +105,7 @@ def breakdown():
     for name, moves in SCANS.items():
         settings = ChainSettings(20, 5, PRIOR, moves, Schedule(300, 200, 1))
         with threadpool_limits(1):
-            chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+            chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
             for _ in range(200):
                 chain.advance()
             profile = cProfile.Profile()
@@ -170,7 +170,7 @@ def _early_sweep(data, moves, n_experts, n_layers, n_sweeps=4):
     best = np.full(n_sweeps, np.inf)
     with threadpool_limits(1):
         for _ in range(3):
-            chain = Chain(SerialHome(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+            chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
             chain.step_size.log_step = -12.0
             for sweep in range(n_sweeps):
                 start = time.perf_counter()
@@ -238,7 +238,7 @@ def effective():
                 traces = run_chains(circle(seed), settings, seed, n_chains).traces[0]
                 seconds = time.perf_counter() - start
                 series = [np.array([trace.log_likelihood[n_burn_in:] for trace in traces])]
-                series += list(np.moveaxis([[_chances(d, probes) for d in t.draws] for t in traces], 2, 0))
+                series += list(np.moveaxis([[_probabilities(d, probes) for d in t.draws] for t in traces], 2, 0))
                 sizes = [bulk_ess(draws) for draws in series]
                 best = max(trace.best.log_likelihood for trace in traces) / 300
                 experts = np.mean([trace.n_active[n_burn_in:] for trace in traces])
@@ -250,7 +250,7 @@ def effective():
                 )
 
 
-def _chances(draw, probes):
+def _probabilities(draw, probes):
     return positive_probability(draw.coefficients @ probes.T, np.exp(draw.log_weights))
 
 

@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.geometry import faces
-from softpolytope.geometry.faces import Box, bounding_faces
+from softpolytope.geometry import _faces as faces
+from softpolytope.geometry._faces import Box, bounding_faces
 from softpolytope.report import write_report
 
 WIDTHS = (50, 100, 200, 300, 500, 1000)

@@ -36,7 +36,7 @@ def half_spaces():
     X, y = make_circle(300, random_state=0)
     y = np.where(y == 1, "ring", "disc")
     model = SumSoftplusClassifier(random_state=0).fit(X, y)
-    return DecisionDisplay.from_estimator(model, X, y, labelling=0)
+    return DecisionDisplay.from_estimator(model, X, y, labeling=0)
 
 
 def regions():
@@ -50,7 +50,7 @@ def criteria():
     """The same with the criteria of the layers, a rough guide, as lines."""
     X, y = make_double_moon(400, random_state=0)
     model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
-    return DecisionDisplay.from_estimator(model, X, y, labelling=0, experts="lines")
+    return DecisionDisplay.from_estimator(model, X, y, labeling=0, experts="lines")
 
 
 def deviation():
@@ -69,7 +69,7 @@ def pair_of_features():
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = SumStackSoftplusClassifier(random_state=0).fit(X, names)
     return DecisionDisplay.from_estimator(
-        model, X, names, view=("petal length (cm)", "petal width (cm)"), target="virginica", labelling=0
+        model, X, names, view=("petal length (cm)", "petal width (cm)"), target="virginica", labeling=0
     )
 
 

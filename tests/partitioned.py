@@ -33,7 +33,7 @@ def sha(fitted):
     """A hash of all draws, or modes, and of the trace."""
     digest = hashlib.sha256()
     for regression in fitted.posterior_.regressions:
-        for labelling in regression.labelings:
-            for part in (labelling.draws.coefficients, labelling.draws.expert_weights, labelling.log_likelihood):
+        for labeling in regression.labelings:
+            for part in (labeling.draws.coefficients, labeling.draws.expert_weights, labeling.log_likelihood):
                 digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()

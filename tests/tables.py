@@ -8,8 +8,8 @@ import numpy as np
 
 from softpolytope import SumSoftplusClassifier, TableClassifier
 
-HEADER = ["id", "age", "income", "colour", "when", "children", "buys"]
-FEATURES = ["age", "income", "colour", "children"]
+HEADER = ["id", "age", "income", "color", "when", "children", "buys"]
+FEATURES = ["age", "income", "color", "children"]
 
 
 @functools.cache
@@ -19,14 +19,14 @@ def customers(n_rows=120):
     rows = []
     for number in range(n_rows):
         age, income, children = rng.integers(18, 80), rng.gamma(3.0, 12.0), rng.integers(0, 4)
-        colour = rng.choice(["red", "blue", "dark green, or so"])
-        buys = (income > 35.0 and age < 60) or (colour == "red" and children >= 2)
+        color = rng.choice(["red", "blue", "dark green, or so"])
+        buys = (income > 35.0 and age < 60) or (color == "red" and children >= 2)
         rows.append(
             [
                 f"c{number:04d}",
                 "" if rng.random() < 0.1 else str(age),
                 f"{income:.2f}",
-                "NA" if rng.random() < 0.1 else str(colour),
+                "NA" if rng.random() < 0.1 else str(color),
                 f"2024-0{1 + number % 9}-{1 + number % 28:02d}",
                 str(children),
                 "yes" if buys else "no",
@@ -55,6 +55,6 @@ def raw_row(row):
     """A row of text as a dict of the model's columns, None where a value is missing."""
     cells = dict(zip(HEADER, row, strict=True))
     return {
-        name: None if cells[name] in ("", "NA") else cells[name] if name == "colour" else float(cells[name])
+        name: None if cells[name] in ("", "NA") else cells[name] if name == "color" else float(cells[name])
         for name in FEATURES
     }

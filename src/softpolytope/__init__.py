@@ -19,37 +19,36 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from softpolytope.estimators.classifiers import (
+    from softpolytope.estimators import (
         SoftplusClassifier,
         StackSoftplusClassifier,
         SumSoftplusClassifier,
         SumStackSoftplusClassifier,
     )
-    from softpolytope.model.prior import Prior
-    from softpolytope.tabular.model import TableClassifier, load_model
-    from softpolytope.tabular.trusted import skops_trusted_types
+    from softpolytope.model import Prior
+    from softpolytope.tabular import TableClassifier, load_model, skops_trusted_types
 else:
-    # The module of each name, imported when the name is first used: `softpolytope --version` needs no scikit-learn.
-    _HOMES = {
-        "Prior": "model.prior",
-        "SoftplusClassifier": "estimators.classifiers",
-        "StackSoftplusClassifier": "estimators.classifiers",
-        "SumSoftplusClassifier": "estimators.classifiers",
-        "SumStackSoftplusClassifier": "estimators.classifiers",
-        "TableClassifier": "tabular.model",
-        "load_model": "tabular.model",
-        "skops_trusted_types": "tabular.trusted",
+    # The room of each name, imported when the name is first used: `softpolytope --version` needs no scikit-learn.
+    _ROOM_BY_NAME = {
+        "Prior": "model",
+        "SoftplusClassifier": "estimators",
+        "StackSoftplusClassifier": "estimators",
+        "SumSoftplusClassifier": "estimators",
+        "SumStackSoftplusClassifier": "estimators",
+        "TableClassifier": "tabular",
+        "load_model": "tabular",
+        "skops_trusted_types": "tabular",
     }
-    _ROOMS = {"datasets", "distributions", "estimators", "export", "geometry", "gibbs", "inspection", "model"}
-    _ROOMS |= {"optimise", "paper", "parallel", "report", "tabular"}
+    _ROOMS = {"datasets", "distributions", "estimators", "export", "geometry", "gibbs", "inspection", "model", "data"}
+    _ROOMS |= {"optimize", "paper", "parallel", "report", "tabular"}
 
     def __getattr__(name):
         """Return a public name or a subpackage, imported now."""
         if name in _ROOMS:
             return import_module(f"softpolytope.{name}")
-        if name not in _HOMES:
+        if name not in _ROOM_BY_NAME:
             raise AttributeError(f"module 'softpolytope' has no attribute {name!r}")
-        found = getattr(import_module(f"softpolytope.{_HOMES[name]}"), name)
+        found = getattr(import_module(f"softpolytope.{_ROOM_BY_NAME[name]}"), name)
         globals()[name] = found
         return found
 

@@ -91,21 +91,21 @@ def test_the_target_may_have_another_name(folder, expected, capsys):
     ("content", "more", "message"),
     [
         (
-            "age,income,colour,children\n1,2,red,3\n",
+            "age,income,color,children\n1,2,red,3\n",
             [],
             "has no column 'buys', which must hold the classes (no, yes); it has",
         ),
-        ("age,income,colour,children\n1,2,red,3\n", [], "Name the column that holds them: --target NAME."),
-        ("age,income,colour,children,buys\n1,2,red,3,no\n", ["--target", "by"], "has no column 'by'"),
+        ("age,income,color,children\n1,2,red,3\n", [], "Name the column that holds them: --target NAME."),
+        ("age,income,color,children,buys\n1,2,red,3,no\n", ["--target", "by"], "has no column 'by'"),
         (
-            "age,income,colour,children,buys\n1,2,red,3,maybe\n",
+            "age,income,color,children,buys\n1,2,red,3,maybe\n",
             [],
             "line 2, column 'buys': 'maybe' is none of the classes no, ",
         ),
-        ("age,income,colour,children,buys\n1,2,red,3,maybe\n", [], "Correct it, or leave the row out."),
-        ("age,income,colour,children,buys\n1,2,red,3,\n", [], "line 2, column 'buys' has no value"),
-        ("age,income,colour,children,buys\n", [], "has no rows below its header"),
-        ("age,colour,children,buys\n1,red,3,no\n", [], "lacks the column income, which the model needs"),
+        ("age,income,color,children,buys\n1,2,red,3,maybe\n", [], "Correct it, or leave the row out."),
+        ("age,income,color,children,buys\n1,2,red,3,\n", [], "line 2, column 'buys' has no value"),
+        ("age,income,color,children,buys\n", [], "has no rows below its header"),
+        ("age,color,children,buys\n1,red,3,no\n", [], "lacks the column income, which the model needs"),
     ],
 )
 def test_rows_of_no_use(folder, capsys, content, more, message):
@@ -139,7 +139,7 @@ def test_unknown_categories_are_noted(folder, capsys):
     rows[5][3] = "pink"
     write_csv(folder / "d.csv", rows)
     assert main(["evaluate", str(folder / "m"), str(folder / "d.csv")]) == 0
-    assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
+    assert "note: 1 row has a value of 'color' that training did not have ('pink' at " in capsys.readouterr().err
 
 
 def test_training_rows_are_recognized(folder, capsys):

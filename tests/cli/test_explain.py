@@ -20,7 +20,7 @@ def test_a_model_in_words(files, capsys):
     """Without rows, its half-spaces, in the names of the columns."""
     assert main(["explain", files[0]]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("Class 'yes', labelling 0.")
+    assert printed.startswith("Class 'yes', labeling 0.")
     assert "income" in printed
     assert "Row" not in printed
 
@@ -78,7 +78,7 @@ def test_unknown_categories_are_noted(files, tmp_path, capsys):
     assert main(["explain", files[0], table, "--rows", "1,0", "--rows", "1", "--json"]) == 0
     printed = capsys.readouterr()
     assert [row["row"] for row in json.loads(printed.out)["rows"]] == [1, 0, 1]
-    assert printed.err.count("note: 1 row has a value of 'colour' that training did not have ('pink' at ") == 1
+    assert printed.err.count("note: 1 row has a value of 'color' that training did not have ('pink' at ") == 1
 
 
 def test_the_table_may_come_after_options(files, capsys):
@@ -113,7 +113,7 @@ def test_all_columns_may_be_fixed(files, capsys):
     options = ["--rows", "0,1,2,3,4,5,6,7,8,9", "--counterfactual", "--fixed", ",".join(FEATURES)]
     assert main(["explain", *files, *options]) == 1
     printed = capsys.readouterr().out
-    assert printed.count("of the training rows with age, income, colour, children unchanged.") == 10
+    assert printed.count("of the training rows with age, income, color, children unchanged.") == 10
 
 
 @pytest.mark.parametrize(

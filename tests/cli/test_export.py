@@ -24,7 +24,7 @@ def test_sql(model, tmp_path, capsys):
     data = write_csv(tmp_path / "data.csv", customers())
     expected = fitted().predict_proba(data)
     database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE t (age REAL, income REAL, colour TEXT, children REAL)")
+    database.execute("CREATE TABLE t (age REAL, income REAL, color TEXT, children REAL)")
     database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [list(row.values()) for row in rows])
     assert main(["export", model, "--to", "sql", "--class", "no"]) == 0
     found = [row[0] for row in database.execute(f"SELECT {capsys.readouterr().out} FROM t")]
@@ -54,8 +54,8 @@ def test_onnx(model, tmp_path, capsys):
     assert f"in this order: {', '.join(fitted().feature_names_)}." in capsys.readouterr().err
     rows = fitted().encode(write_csv(tmp_path / "data.csv", customers()))
     session = runtime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
-    _, chances = session.run(None, {session.get_inputs()[0].name: rows})
-    assert chances == pytest.approx(fitted().classifier_.predict_proba(rows), abs=1e-12)
+    _, probabilities = session.run(None, {session.get_inputs()[0].name: rows})
+    assert probabilities == pytest.approx(fitted().classifier_.predict_proba(rows), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from PIL import Image
 
 from softpolytope import load_model
 from softpolytope.cli import main
-from softpolytope.datasets.benchmark import VARIABLE
+from softpolytope.datasets._benchmark import VARIABLE
 
 FEW = ["--sweeps", "10", "--polya-gamma-draws", "2000"]
 PAPER_SETS = ("banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a")

@@ -57,14 +57,14 @@ def test_a_new_user_is_led_to_a_model(table, capsys):
     assert list(table.parent.iterdir()) == [table]
     assert fit(table, "--drop", "id,when")[0] == 0
     printed = capsys.readouterr().out
-    assert "120 rows; age, income, colour (3 categories), children -> buys: no, yes" in printed
+    assert "120 rows; age, income, color (3 categories), children -> buys: no, yes" in printed
     assert "Learned from 90 rows, tested on the 30 others" in printed
     assert "Fitted again, to all 120 rows" in printed
     for name in ("majority vote", "logistic regression", "softpolytope"):
         assert any(line.startswith(name) and "%" in line for line in printed.splitlines())
     model = load_model(path)
     assert set(model.held_out_) == {"majority vote", "logistic regression", "softpolytope"}
-    assert model.predict({"age": [30.0], "income": [80.0], "colour": ["red"], "children": [3]}).tolist() == ["yes"]
+    assert model.predict({"age": [30.0], "income": [80.0], "color": ["red"], "children": [3]}).tolist() == ["yes"]
     assert np.mean(model.predict(table) == [row[-1] for row in customers()]) > 0.8
 
 
@@ -116,7 +116,7 @@ def test_three_classes(tmp_path, capsys):
     assert main(["predict", str(path), str(table), "--proba"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "prediction,P(a),P(b),P(c)"
     assert main(["explain", str(path), str(table), "--rows", "1", "--counterfactual"]) == 0
-    assert "class 'not b', labelling 1" in capsys.readouterr().out
+    assert "class 'not b', labeling 1" in capsys.readouterr().out
     assert main(["export", str(path), "--to", "sql"]) == 2
     assert "--class, one of a, b, c" in error_of(capsys)
 
@@ -270,7 +270,7 @@ def test_names_that_a_file_may_just_have(table):
 def test_columns_may_be_named_one_by_one(table, capsys):
     """An option given again adds to what it had; quotes hold a name with a comma together."""
     assert fit(table, "--drop", "id", "--drop", "when", "--test-size", "0", "--json")[0] == 0
-    assert json.loads(capsys.readouterr().out)["columns"] == ["age", "income", "colour", "children"]
+    assert json.loads(capsys.readouterr().out)["columns"] == ["age", "income", "color", "children"]
     assert fit(table, "--features", "age", "--features", "children", "--test-size", "0", "--json")[0] == 0
     assert json.loads(capsys.readouterr().out)["columns"] == ["age", "children"]
     strange = table.parent / "strange.csv"
@@ -293,7 +293,7 @@ def test_unknown_categories_of_test_rows_are_noted(table, capsys):
     rows[3][3] = "pink"
     test = write_csv(table.parent / "test.csv", rows)
     assert fit(table, "--drop", "id,when", "--test", str(test))[0] == 0
-    assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
+    assert "note: 1 row has a value of 'color' that training did not have ('pink' at " in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys):

@@ -21,7 +21,7 @@ MAIN = "from softpolytope.cli import main; sys.exit(main(sys.argv[1:]))\n"
 # Leaves a file called "sweeps" or "climbs" once there is one.
 TELLING = """
 from pathlib import Path
-from softpolytope.parallel.tasks import Reporting
+from softpolytope.parallel._threads import Reporting
 tell = Reporting.tell
 def told(self, progress):
     Path(os.environ["MARKS"], progress.unit).touch()
@@ -103,7 +103,7 @@ def test_an_interrupted_fit_changes_nothing(kind, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["numpy", "sklearn", "softpolytope.cli.fit", "softpolytope.tabular.model"])
+@pytest.mark.parametrize("module", ["numpy", "sklearn", "softpolytope.cli.fit", "softpolytope.tabular._classifier"])
 def test_an_interrupt_during_the_imports_is_quiet(module, folder):
     """They take seconds, and a user who has seen a typo does not wait for them."""
     # Ctrl-C is pressed by the import of a module, so that it is in the middle of them for certain.

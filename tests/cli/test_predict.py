@@ -35,15 +35,15 @@ def test_output_is_what_the_model_says(files, tmp_path, capsys):
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["id", "when", "prediction", "P(no)", "P(yes)"]
     assert [row["id"] for row in rows] == [row[0] for row in customers()]
-    chances = np.array([[float(row["P(no)"]), float(row["P(yes)"])] for row in rows])
-    assert np.array_equal(chances, fitted().predict_proba(table))
+    probabilities = np.array([[float(row["P(no)"]), float(row["P(yes)"])] for row in rows])
+    assert np.array_equal(probabilities, fitted().predict_proba(table))
     assert [row["prediction"] for row in rows] == fitted().predict(table).tolist()
     capsys.readouterr()
     assert predict(model, table) == 0
     assert capsys.readouterr().out.split() == ["prediction", *fitted().predict(table)]
     assert predict(model, table, "--json", "--proba") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [[line["probabilities"]["no"], line["probabilities"]["yes"]] for line in lines] == chances.tolist()
+    assert [[line["probabilities"]["no"], line["probabilities"]["yes"]] for line in lines] == probabilities.tolist()
 
 
 def test_chunks_give_what_the_whole_gives(files, tmp_path, monkeypatch):
@@ -59,12 +59,12 @@ def test_what_training_did_not_have(files, tmp_path, capsys):
     """Unknown categories are noted; columns may lack, be more, be in another order; holes are filled."""
     model, _ = files
     table = tmp_path / "new.csv"
-    table.write_text("extra,colour,children,income,age\n1,pink,,,\n2,red,1,20,30\n3,violet,0,1,2\n")
+    table.write_text("extra,color,children,income,age\n1,pink,,,\n2,red,1,20,30\n3,violet,0,1,2\n")
     assert predict(model, table) == 0
     printed = capsys.readouterr()
     assert len(printed.out.split()) == 4
-    assert "note: 2 rows have values of 'colour' that training did not have ('pink' at " in printed.err
-    table.write_text("colour,children\nred,1\n")
+    assert "note: 2 rows have values of 'color' that training did not have ('pink' at " in printed.err
+    table.write_text("color,children\nred,1\n")
     assert predict(model, table) == 2
     assert "lacks the columns age, income, which the model needs" in capsys.readouterr().err
 
@@ -72,8 +72,8 @@ def test_what_training_did_not_have(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("age,income,colour,children\n1,2,red,3\nold,2,red,3\n", "line 3, column 'age': 'old' is no finite number"),
-        ("age,income,colour,children\n1,inf,red,3\n", "column 'income': 'inf' is no finite number"),
+        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", "line 3, column 'age': 'old' is no finite number"),
+        ("age,income,color,children\n1,inf,red,3\n", "column 'income': 'inf' is no finite number"),
         ("", "is empty"),
     ],
 )
@@ -115,7 +115,7 @@ def test_kept_cells_are_those_of_the_file(files, tmp_path, capsys):
     """NA is a text, and empty is empty; quotes come back where they are needed."""
     model, _ = files
     table = tmp_path / "new.csv"
-    table.write_text('country,note,age,income,colour,children\nNA,"a, b",1,2,red,3\n,?,1,2,red,3\nnull,nan,1,2,red,3\n')
+    table.write_text('country,note,age,income,color,children\nNA,"a, b",1,2,red,3\n,?,1,2,red,3\nnull,nan,1,2,red,3\n')
     assert predict(model, table, "--keep", "country", "--keep", "note") == 0
     lines = capsys.readouterr().out.splitlines()
     kept = [line.rpartition(",")[0] for line in lines]
@@ -126,10 +126,10 @@ def test_kept_numbers_keep_their_digits(files, tmp_path, capsys):
     """Identifiers of Parquet files may have more digits than a double."""
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     cells = {"id": [1234567890123456789, None], "age": [1.0, 2.0], "income": [1.5, 2.5], "children": [1, 2]}
-    parquet.write_table(pa.table({**cells, "colour": ["red", "NA"]}), tmp_path / "d.parquet")
-    assert predict(files[0], tmp_path / "d.parquet", "--keep", "id,colour,income", "--json") == 0
+    parquet.write_table(pa.table({**cells, "color": ["red", "NA"]}), tmp_path / "d.parquet")
+    assert predict(files[0], tmp_path / "d.parquet", "--keep", "id,color,income", "--json") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["id"], line["colour"], line["income"]) for line in lines] == [
+    assert [(line["id"], line["color"], line["income"]) for line in lines] == [
         ("1234567890123456789", "red", "1.5"),
         ("", "NA", "2.5"),
     ]
@@ -140,7 +140,7 @@ def test_kept_numbers_keep_their_digits(files, tmp_path, capsys):
 def test_kept_columns_do_not_hide_what_is_predicted(files, tmp_path, capsys, name, more):
     """Nor the reverse: such a name is refused before anything is written."""
     table = tmp_path / "new.csv"
-    table.write_text(f"{name},age,income,colour,children\nmine,1,2,red,3\n")
+    table.write_text(f"{name},age,income,color,children\nmine,1,2,red,3\n")
     assert predict(files[0], table, "--keep", name, "-o", tmp_path / "out", *more) == 2
     assert f"--keep {name}: this command writes a column of that name itself" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -149,7 +149,7 @@ def test_kept_columns_do_not_hide_what_is_predicted(files, tmp_path, capsys, nam
 def test_probabilities_are_not_written_twice(files, tmp_path, capsys):
     """A column P(yes) of the table can be kept where none of that name is written."""
     table = tmp_path / "new.csv"
-    table.write_text("P(yes),age,income,colour,children\nmine,1,2,red,3\n")
+    table.write_text("P(yes),age,income,color,children\nmine,1,2,red,3\n")
     assert predict(files[0], table, "--keep", "P(yes)", "--proba") == 2
     assert "--keep P(yes): this command writes" in capsys.readouterr().err
     assert predict(files[0], table, "--keep", "P(yes)") == 0
@@ -196,28 +196,28 @@ def test_links_that_lead_nowhere(files, tmp_path, capsys):
 def test_letters_that_the_terminal_has_not(files, tmp_path):
     """Data that other programs read have all letters, in UTF-8; messages are written with codes."""
     table = tmp_path / "t\u00e4ble.csv"
-    table.write_text("age,income,colour,children\n1,2,gr\u00fcn,3\n", encoding="utf-8")
-    command = [sys.executable, "-m", "softpolytope.cli", "predict", files[0], str(table), "--keep", "colour"]
+    table.write_text("age,income,color,children\n1,2,gr\u00fcn,3\n", encoding="utf-8")
+    command = [sys.executable, "-m", "softpolytope.cli", "predict", files[0], str(table), "--keep", "color"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     run = subprocess.run(command, env=environment, capture_output=True, check=True)  # noqa: S603
     assert run.stdout.decode("utf-8").splitlines()[1].startswith("gr\u00fcn,")
     assert b"t\\xe4ble.csv, line 2" in run.stderr
     run = subprocess.run([*command, "--json"], env=environment, capture_output=True, check=True)  # noqa: S603
-    assert json.loads(run.stdout)["colour"] == "gr\u00fcn"
+    assert json.loads(run.stdout)["color"] == "gr\u00fcn"
 
 
 @pytest.mark.parametrize(
     ("content", "more", "message"),
     [
         (
-            "colour,children\nred,1\n",
+            "color,children\nred,1\n",
             [],
-            "lacks the columns age, income, which the model needs; it has colour, children",
+            "lacks the columns age, income, which the model needs; it has color, children",
         ),
-        ("colour,children\n", [], "lacks the columns age, income, which the model needs; it has colour"),
-        ("age,income,colour,children\n1,2,red,3\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
-        ("age,income,colour,children\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
-        ("age,income,colour,children\n1,2,red,3\nold,2,red,3\n", [], "'old' is no finite number"),
+        ("color,children\n", [], "lacks the columns age, income, which the model needs; it has color"),
+        ("age,income,color,children\n1,2,red,3\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
+        ("age,income,color,children\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
+        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", [], "'old' is no finite number"),
     ],
 )
 def test_nothing_is_written_before_the_columns_are_known(files, tmp_path, capsys, content, more, message):
@@ -243,9 +243,9 @@ def decisions(files, capsys, *more):
 def test_a_threshold_decides(files, capsys, threshold, label):
     """For the class named, where its probability is above; a number alone is about the second class, and says so."""
     found, told = decisions(files, capsys, "--threshold", threshold)
-    chances = fitted().predict_proba(files[1])[:, fitted().classes_.tolist().index(label)]
+    probabilities = fitted().predict_proba(files[1])[:, fitted().classes_.tolist().index(label)]
     other = {"yes": "no", "no": "yes"}[label]
-    assert found == np.where(chances > float(threshold.rpartition("=")[2]), label, other).tolist()
+    assert found == np.where(probabilities > float(threshold.rpartition("=")[2]), label, other).tolist()
     assert found != fitted().predict(files[1]).tolist()
     assert told == ("" if "=" in threshold else "note: --threshold 0.2: 'yes' where P(yes) is above 0.2, else 'no'.\n")
 

@@ -11,7 +11,7 @@ from softpolytope.cli import main
 from softpolytope.cli._evaluation import scores
 from softpolytope.cli.report import _baselines, _raw_rows
 from softpolytope.tabular import open_table
-from softpolytope.tabular.plan import read_labelled
+from softpolytope.tabular._plan import read_labeled
 
 pytest.importorskip("softpolytope.report")
 
@@ -24,7 +24,7 @@ def test_a_page_is_written(tmp_path, capsys):
     assert main(["report", str(tmp_path / "m"), str(table), "-o", str(page)]) == 0
     assert "Written: " in capsys.readouterr().out
     assert "<html" in page.read_text(encoding="utf-8").lower()
-    table.write_text("age,income,colour,children,buys\n1,2,red,3,perhaps\n")
+    table.write_text("age,income,color,children,buys\n1,2,red,3,perhaps\n")
     page.unlink()
     assert main(["report", str(tmp_path / "m"), str(table), "-o", str(page)]) == 2
     assert "line 2, column 'buys': 'perhaps' is none of the classes no, yes" in capsys.readouterr().err
@@ -34,7 +34,7 @@ def test_a_page_is_written(tmp_path, capsys):
 def test_scores_of_other_rows_say_so(tmp_path):
     """Baselines are compared only if they were measured on the same rows; else they are named so."""
     model = fitted()
-    rows, codes = read_labelled(open_table(write_csv(tmp_path / "d.csv", customers())), model.encoder_, model.target_)
+    rows, codes = read_labeled(open_table(write_csv(tmp_path / "d.csv", customers())), model.encoder_, model.target_)
     own = scores(model.classifier_.predict_proba(rows), codes)
     held_out = {"logistic regression": {"error": 0.2, "log_loss": 0.5}, "softpolytope": own}
     same = TableClassifier.from_parts(model.encoder_, model.target_, model.classifier_, held_out)
@@ -50,7 +50,7 @@ def test_numbers_are_numbers_on_the_page(tmp_path):
     cells = dict(zip(HEADER, zip(*customers(), strict=True), strict=True))
     assert columns["income"] == [float(cell) for cell in cells["income"]]
     assert columns["age"] == [float(cell) if cell else None for cell in cells["age"]]
-    assert columns["colour"] == ["" if cell == "NA" else cell for cell in cells["colour"]]
+    assert columns["color"] == ["" if cell == "NA" else cell for cell in cells["color"]]
 
 
 def test_unknown_categories_are_noted(tmp_path, capsys):
@@ -60,7 +60,7 @@ def test_unknown_categories_are_noted(tmp_path, capsys):
     rows[5][3] = "pink"
     table = write_csv(tmp_path / "d.csv", rows)
     assert main(["report", str(tmp_path / "m"), str(table), "-o", str(tmp_path / "r.html")]) == 0
-    assert "note: 1 row has a value of 'colour' that training did not have ('pink' at " in capsys.readouterr().err
+    assert "note: 1 row has a value of 'color' that training did not have ('pink' at " in capsys.readouterr().err
 
 
 def test_labels_of_a_plain_classifier(tmp_path, capsys):

@@ -6,8 +6,8 @@ import pytest
 from commands import softpolytope
 
 from softpolytope.cli._arguments.shared import DATA_VARIABLE, FORMATS
-from softpolytope.datasets.benchmark import VARIABLE
-from softpolytope.tabular.readers import Format
+from softpolytope.datasets._benchmark import VARIABLE
+from softpolytope.tabular._readers import Format
 
 COMMANDS = ("demo", "fit", "predict", "evaluate", "explain", "export", "report", "datasets", "figures", "tables")
 HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas"}

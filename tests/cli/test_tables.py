@@ -10,7 +10,7 @@ import pytest
 
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
-from softpolytope.optimise import modes
+from softpolytope.optimize import _mode as modes
 from softpolytope.paper import TableProtocol
 from softpolytope.paper.baselines import _logistic_regression as logistic_regression
 from softpolytope.paper.tables import _fits as fits

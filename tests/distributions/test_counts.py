@@ -5,7 +5,7 @@ import pytest
 from checks import LEVEL, N_DRAWS, chi_square_pvalue, ks_pvalue, variance_pvalue
 from scipy import stats
 
-from softpolytope.distributions import _counts
+from softpolytope.distributions._kernels import counts as _counts
 
 
 def binomial(count, probability, rng):

@@ -5,7 +5,8 @@ import pytest
 from checks import LEVEL, N_DRAWS, chi_square_pvalue, mean_pvalue, variance_pvalue
 from mpmath import mp, mpf
 
-from softpolytope.distributions import _crt, crt, crt_moments, crt_pmf
+from softpolytope.distributions import crt, crt_moments, crt_pmf
+from softpolytope.distributions._kernels import crt as _crt
 
 # Counts and concentrations that go through the loop, the walk over tables (c below and above 1), and the
 # walk over returns.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, Philox
 
-from softpolytope.distributions import _gaussian
+from softpolytope.distributions._kernels import gaussian as _gaussian
 
 
 def draws(precision, linear, seed=0):

@@ -41,7 +41,7 @@ def test_huge_counts_and_tiny_shares(rng):
 
 
 def test_moments(rng):
-    """Draws have the stated mean and variance; a neighbour's are rejected."""
+    """Draws have the stated mean and variance; a neighbor's are rejected."""
     log_rates = np.array([-1000.0, -1001.0, -1002.5, -np.inf])
     draws = split_counts(np.full(N_DRAWS // 4, 40), log_rates, rng).astype(float)
     moments = split_counts_moments(40, log_rates)

@@ -9,7 +9,8 @@ from distributions.polya_gamma_oracles import series_cdf, thousand_term_cdf
 from mpmath import mp, mpf
 from scipy import integrate, stats
 
-from softpolytope.distributions import _polya_gamma, polya_gamma, polya_gamma_moments
+from softpolytope.distributions import polya_gamma, polya_gamma_moments
+from softpolytope.distributions._kernels import polya_gamma as _polya_gamma
 
 SHAPES = [1e-300, 1e-12, 1e-4, 0.05, 0.3, 0.9, 1.0, 1.5, 3.3, 12.7, 1e3, 1e6]
 TILTS = [0.0, 1e-8, 0.5, 2.0, 10.0, 50.0, 700.0, 1e4]

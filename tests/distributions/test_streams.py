@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from softpolytope.distributions import Streams
-from softpolytope.distributions.streams import _counter
+from softpolytope.distributions._streams import _counter
 
-NAME = {"labelling": 1, "chain": 2, "sweep": 30, "step": 4, "block": 5}
+NAME = {"labeling": 1, "chain": 2, "sweep": 30, "step": 4, "block": 5}
 names = st.fixed_dictionaries(
     {
-        "labelling": st.integers(0, 2**32 - 1),
+        "labeling": st.integers(0, 2**32 - 1),
         "chain": st.integers(0, 2**32 - 1),
         "sweep": st.integers(0, 2**48 - 1),
         "step": st.integers(0, 2**16 - 1),
@@ -66,8 +66,8 @@ def test_every_part_of_the_name_counts(part):
     assert np.intersect1d(here, there).size == 0
 
 
-def test_neighbouring_streams_are_uncorrelated():
-    """First uniforms of 100,000 neighbouring blocks are uniform (level 1e-4); their squares are rejected."""
+def test_neighboring_streams_are_uncorrelated():
+    """First uniforms of 100,000 neighboring blocks are uniform (level 1e-4); their squares are rejected."""
     streams = Streams(0)
     first = np.array([streams.generator(**{**NAME, "block": block}).random() for block in range(100_000)])
     assert stats.kstest(first, "uniform").pvalue > 1e-4

@@ -5,11 +5,7 @@ import pytest
 from checks import LEVEL, N_DRAWS, chi_square_pvalue
 from mpmath import mp, mpf
 
-from softpolytope.distributions import (
-    truncated_poisson,
-    truncated_poisson_moments,
-    truncated_poisson_pmf,
-)
+from softpolytope.distributions import truncated_poisson, truncated_poisson_moments, truncated_poisson_pmf
 
 
 @pytest.mark.parametrize("rate", [1e-3, 0.1, 1.0, 1.0 + 1e-9, 4.0, 30.0, 2000.0])

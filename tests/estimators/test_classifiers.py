@@ -21,10 +21,10 @@ from softpolytope import (
     SumStackSoftplusClassifier,
 )
 from softpolytope.estimators import _base, _streaming
-from softpolytope.model.softplus import positive_probability
-from softpolytope.optimise.modes import Landscape
-from softpolytope.parallel.checkpoint import CheckpointError
-from softpolytope.parallel.homes import HomeLostError
+from softpolytope.model._softplus import positive_probability
+from softpolytope.optimize._mode import LogPosterior
+from softpolytope.parallel._blocks import BlocksLostError
+from softpolytope.parallel._checkpoint import CheckpointError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
@@ -43,7 +43,7 @@ def fitted(moons):
 
 
 def test_geometry_of_the_four():
-    """Ring around a disc: a sum separates one labelling, a stack the other; one hyperplane neither."""
+    """Ring around a disc: a sum separates one labeling, a stack the other; one hyperplane neither."""
     X, y = make_circles(200, factor=0.35, noise=0.08, random_state=0)
     common = {"inference": "gibbs", "start": "random", "n_sweeps": 400, "random_state": 0}
     assert SoftplusClassifier(**common).fit(X, y).score(X, y) < 0.75
@@ -96,10 +96,10 @@ def test_whole_numbers_in_a_prior_are_floats(moons, scan):
 def test_log_probabilities_and_decisions_agree(fitted, moons):
     """Far from the data as well."""
     X = np.concatenate([moons[0], [[1e3, -1e3], [-1e4, 1e4]]])
-    chances = fitted.predict_proba(X)
-    assert fitted.predict_log_proba(X) == pytest.approx(np.log(chances))
-    assert np.array_equal(fitted.decision_function(X) > 0, chances[:, 1] > chances[:, 0])
-    assert chances.sum(axis=1) == pytest.approx(1.0)
+    probabilities = fitted.predict_proba(X)
+    assert fitted.predict_log_proba(X) == pytest.approx(np.log(probabilities))
+    assert np.array_equal(fitted.decision_function(X) > 0, probabilities[:, 1] > probabilities[:, 0])
+    assert probabilities.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_same_seed_same_model_whatever_threads_and_order(moons):
@@ -421,7 +421,7 @@ def test_an_interrupt_of_a_batch_is_not_swallowed(n_before, moons, monkeypatch):
     for _ in range(n_before):
         model.partial_fit(X, y, classes=[0, 1])
     before = model.predict_proba(X) if n_before else None
-    patched = (_streaming, "follow") if n_before else (Landscape, "climbed")
+    patched = (_streaming, "adam_pass") if n_before else (LogPosterior, "climbed")
     with monkeypatch.context() as patch:
         patch.setattr(*patched, interrupted(getattr(*patched)))
         with pytest.raises(KeyboardInterrupt):
@@ -439,10 +439,10 @@ def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
 
     def lost(task, *_):
         given.append(task.seed[0])
-        raise HomeLostError("The chains are saved somewhere.")
+        raise BlocksLostError("The chains are saved somewhere.")
 
     monkeypatch.setattr(_base, "fit_regression", lost)
-    with pytest.raises(HomeLostError) as raised:
+    with pytest.raises(BlocksLostError) as raised:
         SumStackSoftplusClassifier().fit(*moons)
     assert (
         str(raised.value)
@@ -455,7 +455,7 @@ def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
     X, y = moons
     settings = SHORT | {"start": "map", "checkpoint": tmp_path}
     with monkeypatch.context() as patch:
-        patch.setattr(Landscape, "climbed", interrupted(Landscape.climbed))
+        patch.setattr(LogPosterior, "climbed", interrupted(LogPosterior.climbed))
         with pytest.raises(KeyboardInterrupt):
             SumStackSoftplusClassifier(**settings).fit(X, y)
     resumed = SumStackSoftplusClassifier(**settings).fit(X, y)
@@ -529,8 +529,8 @@ def test_disagreement_is_said_in_words(moons):
     """Chains too short to agree give a warning; diagnostics have R-hat and effective draws."""
     model = SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=400, random_state=0).fit(*moons)
     names = [item.name for item in model.diagnostics()]
-    assert "log-likelihood, labelling 0" in names
-    assert "number of experts, labelling 1" in names
+    assert "log-likelihood, labeling 0" in names
+    assert "number of experts, labeling 1" in names
     assert sum(name.startswith("probability at training row") for name in names) == 10
     with pytest.warns(ConvergenceWarning, match="chains disagree about the log-likelihood"):
         SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=20, n_burn_in=0, random_state=0).fit(

@@ -31,7 +31,7 @@ def model(moons):
 
 
 def test_pipeline(moons):
-    """A scaler before it changes nothing that matters: the classifier standardises anyway."""
+    """A scaler before it changes nothing that matters: the classifier standardizes anyway."""
     X, y = moons
     pipeline = make_pipeline(StandardScaler(), SumStackSoftplusClassifier(**SHORT)).fit(X * 50.0, y)
     assert pipeline.score(X * 50.0, y) > 0.9
@@ -50,8 +50,8 @@ def test_grid_search(moons):
 def test_cross_val_predict(moons):
     """Out-of-fold probabilities are better than a coin."""
     X, y = moons
-    chances = cross_val_predict(SumStackSoftplusClassifier(**SHORT), X, y, cv=3, method="predict_proba")
-    assert ((chances[:, 1] > 0.5) == y).mean() > 0.85
+    probabilities = cross_val_predict(SumStackSoftplusClassifier(**SHORT), X, y, cv=3, method="predict_proba")
+    assert ((probabilities[:, 1] > 0.5) == y).mean() > 0.85
 
 
 def test_permutation_importance(model, moons):

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.export.archive import read_archive, write_archive
+from softpolytope.export._archive import read_archive, write_archive
 from softpolytope.inspection.displays import DecisionDisplay
-from softpolytope.report.content import Given, content_of
+from softpolytope.report._summary import ReportOptions, summarize_model
 
 X, y = make_moons(120, noise=0.2, random_state=0)
 NARROW = "much narrower than the posterior"
@@ -37,7 +37,7 @@ def test_bootstrap_is_that_of_the_fit(plain, bootstrapped):
     bootstrapped.predict_uncertainty(X)
     assert "rate_low" not in plain.explain(X[:2]).rows
     assert "rate_low" in bootstrapped.explain(X[:2]).rows
-    assert [content_of(model, X, y, Given()).has_draws for model in (plain, bootstrapped)] == [False, True]
+    assert [summarize_model(model, X, y, ReportOptions()).has_draws for model in (plain, bootstrapped)] == [False, True]
 
 
 def after_fit(model, **parameters):
@@ -84,7 +84,7 @@ CALLS = {
     "to_python_source": lambda model: model.to_python_source(),
     "to_onnx": lambda model: model.to_onnx(),
     "save": lambda model: model.save("nowhere"),
-    "report": lambda model: content_of(model, X, y, Given()),
+    "report": lambda model: summarize_model(model, X, y, ReportOptions()),
     "display": lambda model: DecisionDisplay.from_estimator(model, X, y),
 }
 

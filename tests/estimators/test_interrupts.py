@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.gibbs.chain import Chain
-from softpolytope.optimise.modes import Landscape
+from softpolytope.gibbs._chain import Chain
+from softpolytope.optimize._mode import LogPosterior
 
 # Chains so short are not expected to agree.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -58,7 +58,7 @@ def press(monkeypatch):
             return call
 
         monkeypatch.setattr(Chain, "advance", pressing(Chain.advance))
-        monkeypatch.setattr(Landscape, "climbed", pressing(Landscape.climbed))
+        monkeypatch.setattr(LogPosterior, "climbed", pressing(LogPosterior.climbed))
 
     return at
 

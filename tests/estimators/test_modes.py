@@ -20,11 +20,11 @@ from softpolytope import (
     SumStackSoftplusClassifier,
     load_model,
 )
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.data._dataset import TrainingData
+from softpolytope.data._features import FeatureSummary
+from softpolytope.data._standardization import running_transform, standardized_data
 from softpolytope.estimators._progress import ProgressLine
-from softpolytope.estimators._units import running_units, standardised
-from softpolytope.model.data import TrainingData
-from softpolytope.parallel.tasks import Progress
+from softpolytope.parallel._threads import Progress
 
 SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
 
@@ -42,7 +42,7 @@ def fitted(moons):
 
 
 def test_geometry_of_the_four():
-    """Ring around a disc: a sum separates one labelling, a stack the other; one hyperplane neither."""
+    """Ring around a disc: a sum separates one labeling, a stack the other; one hyperplane neither."""
     X, y = make_circles(200, factor=0.35, noise=0.08, random_state=0)
     assert SoftplusClassifier(random_state=0).fit(X, y).score(X, y) < 0.75
     for model in (
@@ -68,7 +68,7 @@ def test_modes_are_draws(fitted, moons):
 
 
 def test_threads_order_and_repeats_change_nothing(fitted, moons):
-    """The same bits; a sparse X gives the same model up to how it is standardised."""
+    """The same bits; a sparse X gives the same model up to how it is standardized."""
     X, y = moons
     expected = fitted.predict_proba(X)
     order = np.random.default_rng(0).permutation(len(y))
@@ -248,14 +248,14 @@ def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse, size):
     ]
     features = parts[0].merged(parts[1]).merged(parts[2])
     whole = TrainingData.from_arrays(make(design), labels, weights)
-    changed, units = standardised(whole)
-    running = running_units(features, is_sparse=is_sparse)
-    assert running.centre == pytest.approx(units.centre, rel=1e-9)
+    changed, units = standardized_data(whole)
+    running = running_transform(features, is_sparse=is_sparse)
+    assert running.center == pytest.approx(units.center, rel=1e-9)
     assert running.scale[:3] == pytest.approx(units.scale[:3], rel=1e-9)  # one column has no spread
     same = running.applied(whole)
     assert abs(same.design - changed.design)[:, :3].max() < 1e-9 * 1e3
     coefficients = rng.standard_normal((2, 3, 4))
-    assert units.from_user(units.of_user(coefficients)) == pytest.approx(coefficients, abs=1e-12)
+    assert units.to_transformed(units.to_original(coefficients)) == pytest.approx(coefficients, abs=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 10.0])
@@ -372,7 +372,7 @@ def test_modes_of_another_model_do_not_go_on(changes, what, moons):
 
 
 def test_warm_start_with_columns_changed_in_another_way(moons):
-    """Modes are the same hyperplanes, whether columns are standardised or not."""
+    """Modes are the same hyperplanes, whether columns are standardized or not."""
     X, y = moons
     far = X + 100.0
     model = SumStackSoftplusClassifier(**SMALL, warm_start=True).fit(far, y)
@@ -381,7 +381,7 @@ def test_warm_start_with_columns_changed_in_another_way(moons):
     assert abs(model.predict_proba(far) - before).mean() < 0.05
 
 
-def test_tiny_columns_that_are_not_standardised(moons):
+def test_tiny_columns_that_are_not_standardized(moons):
     """Squares of coefficients of 1e200 are no numbers; their logarithms are."""
     X, y = moons
     settings = SMALL | {"standardize": False, "prior": Prior(precision_shape=0.5, precision_rate=1.0)}

@@ -9,7 +9,7 @@ from commands import ENVIRONMENT, command_line, softpolytope
 
 from softpolytope.estimators import _progress
 from softpolytope.estimators._progress import ProgressLine
-from softpolytope.parallel.tasks import Progress
+from softpolytope.parallel._threads import Progress
 
 
 class Terminal(io.StringIO):

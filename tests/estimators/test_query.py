@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.estimators import _uncertainty
-from softpolytope.inspection.queries import telling_rows
-from softpolytope.inspection.uncertainty import Uncertainty, informative_rows, uncertainty_of
+from softpolytope.inspection._acquisition import select_epig
+from softpolytope.inspection._uncertainty import Uncertainty, select_bald, uncertainty_from_draws
 
 SHORT = {"inference": "gibbs", "n_chains": 2, "n_sweeps": 60, "random_state": 0}
 
@@ -38,24 +38,24 @@ def test_uncertainty_is_that_of_the_draws(fitted, moons):
     """Its total is the entropy of what `predict_proba` says."""
     X, _ = moons
     parts = fitted.predict_uncertainty(X)
-    expected = uncertainty_of(fitted.predict_proba_draws(X))
+    expected = uncertainty_from_draws(fitted.predict_proba_draws(X))
     assert isinstance(parts, Uncertainty)
     for name in ("total", "aleatoric", "epistemic"):
         assert np.array_equal(getattr(parts, name), getattr(expected, name))
-    chances = fitted.predict_proba(X)
-    assert parts.total == pytest.approx(-(chances * np.log(chances)).sum(axis=1), abs=1e-12)
+    probabilities = fitted.predict_proba(X)
+    assert parts.total == pytest.approx(-(probabilities * np.log(probabilities)).sum(axis=1), abs=1e-12)
 
 
 def test_query_is_by_the_draws(fitted, moons):
     """About labels, or about parameters, of which one row is that of the largest epistemic uncertainty."""
     X, _ = moons
-    chances = fitted.predict_proba_draws(X)
+    probabilities = fitted.predict_proba_draws(X)
     rows = fitted.query(X, 5)
-    assert rows.tolist() == telling_rows(chances, 5).tolist()
+    assert rows.tolist() == select_epig(probabilities, 5).tolist()
     assert rows[0] == fitted.query(X)[0]
     assert rows.dtype == np.intp
     others = fitted.query(X, 5, about="parameters")
-    assert others.tolist() == informative_rows(chances, 5).tolist()
+    assert others.tolist() == select_bald(probabilities, 5).tolist()
     assert others[0] == np.argmax(fitted.predict_uncertainty(X).epistemic)
 
 
@@ -73,11 +73,11 @@ def test_several_classes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = SumStackSoftplusClassifier(**SHORT, max_experts=2).fit(X[::10], y[::10])
-    chances = model.predict_proba_draws(X)
-    assert chances.shape[1:] == (150, 3)
-    assert np.array_equal(model.predict_uncertainty(X).epistemic, uncertainty_of(chances).epistemic)
-    assert model.query(X, 4).tolist() == telling_rows(chances, 4).tolist()
-    assert model.query(X, 4, about="parameters").tolist() == informative_rows(chances, 4).tolist()
+    probabilities = model.predict_proba_draws(X)
+    assert probabilities.shape[1:] == (150, 3)
+    assert np.array_equal(model.predict_uncertainty(X).epistemic, uncertainty_from_draws(probabilities).epistemic)
+    assert model.query(X, 4).tolist() == select_epig(probabilities, 4).tolist()
+    assert model.query(X, 4, about="parameters").tolist() == select_bald(probabilities, 4).tolist()
 
 
 def test_rows_may_be_of_any_kind(fitted, moons, tmp_path):

@@ -17,7 +17,7 @@ from softpolytope import (
     SumStackSoftplusClassifier,
     load_model,
 )
-from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+from softpolytope.export._archive import ModelFileError, read_archive, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
-from softpolytope.estimators.classifiers import CLASSIFIERS
-from softpolytope.export import sql
-from softpolytope.export.onnx import register_with_skl2onnx
+from softpolytope.estimators._classifiers import CLASSIFIERS
+from softpolytope.export import _sql as sql
+from softpolytope.export._onnx import register_with_skl2onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KINDS = ["binary", "three", "one side"]
@@ -39,11 +39,11 @@ def fitted(kind, estimate="best", n_draws=10):
 
 
 def far_rows(X):
-    """Rows ten standard deviations out, where the chances of some classes are far below the rounding of one."""
+    """Rows ten standard deviations out, where the probabilities of some classes are far below the rounding of one."""
     return X.mean(axis=0) + 10.0 * X.std(axis=0) * np.random.default_rng(0).standard_normal((100, X.shape[1]))
 
 
-def assert_same_chances(found, expected):
+def assert_same_probabilities(found, expected):
     """Each to 1e-11 of itself; below 1e-60 the library's own survivals end."""
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-60)
 
@@ -72,14 +72,14 @@ def test_onnx_in_doubles(kind, estimate):
     model, rows = fitted(kind, estimate)
     exported = model.to_onnx()
     assert {node.domain for node in exported.graph.node} == {""}
-    label, chances = run_onnx(exported, rows)
-    assert chances == pytest.approx(model.predict_proba(rows), abs=1e-12)
+    label, probabilities = run_onnx(exported, rows)
+    assert probabilities == pytest.approx(model.predict_proba(rows), abs=1e-12)
     assert label.tolist() == model.predict(rows).tolist()
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_small_chances_elsewhere(symmetric):
-    """Ratios of chances far below the rounding of one decide between three classes; ONNX and SQL keep them."""
+    """Ratios of probabilities far below the rounding of one decide between three classes; ONNX and SQL keep them."""
     pytest.importorskip("onnx")
     duckdb = pytest.importorskip("duckdb")
     X, y = load_iris(return_X_y=True)
@@ -87,13 +87,13 @@ def test_small_chances_elsewhere(symmetric):
     rows = far_rows(X)
     expected = model.predict_proba(rows)
     assert (expected < 1e-30).any()
-    label, chances = run_onnx(model.to_onnx(), rows)
-    assert_same_chances(chances, expected)
+    label, probabilities = run_onnx(model.to_onnx(), rows)
+    assert_same_probabilities(probabilities, expected)
     assert label.tolist() == model.predict(rows).tolist()
     for code in range(3):
         for database in (sqlite3.connect(":memory:"), duckdb.connect()):
             found = run_sql(database, model.to_sql(list("abcd"), code), rows, "abcd")
-            assert_same_chances(found, expected[:, code])
+            assert_same_probabilities(found, expected[:, code])
 
 
 def test_small_chances_of_two_classes_in_sql():
@@ -105,7 +105,7 @@ def test_small_chances_of_two_classes_in_sql():
     assert (expected < 1e-20).any(axis=0).all()
     for code, target in enumerate([False, True]):
         found = run_sql(sqlite3.connect(":memory:"), model.to_sql(list("abcd"), target), rows, "abcd")
-        assert_same_chances(found, expected[:, code])
+        assert_same_probabilities(found, expected[:, code])
 
 
 def test_onnx_where_a_predictor_overflows():
@@ -124,9 +124,9 @@ def test_onnx_in_single_precision(tmp_path):
     exported = model.to_onnx(tmp_path / "m.onnx", input_type="float32")
     assert onnx.load(tmp_path / "m.onnx") == exported
     single = rows.astype(np.float32)
-    _, chances = run_onnx(exported, single)
-    assert chances.dtype == np.float32
-    assert chances == pytest.approx(model.predict_proba(single), abs=1e-5)
+    _, probabilities = run_onnx(exported, single)
+    assert probabilities.dtype == np.float32
+    assert probabilities == pytest.approx(model.predict_proba(single), abs=1e-5)
     with pytest.raises(ValueError, match="input_type"):
         model.to_onnx(input_type="half")
 
@@ -144,8 +144,8 @@ def test_onnx_of_a_pipeline(kind):
         for opset in (17, 18, None):  # None is skl2onnx's own choice
             start = X[:1].astype(dtype)
             exported = skl2onnx.to_onnx(pipeline, start, options={"zipmap": False}, target_opset=opset)
-            label, chances = run_onnx(exported, X.astype(dtype))
-            assert chances == pytest.approx(pipeline.predict_proba(X.astype(dtype)), abs=tolerance)
+            label, probabilities = run_onnx(exported, X.astype(dtype))
+            assert probabilities == pytest.approx(pipeline.predict_proba(X.astype(dtype)), abs=tolerance)
             assert label.tolist() == pipeline.predict(X.astype(dtype)).tolist()
 
 
@@ -211,7 +211,7 @@ def test_sql_of_more_draws_than_a_table_has_columns(monkeypatch):
     """Sums over draws go along from table to table."""
     model, rows = fitted("three", "mean", n_draws=8)
     expected = model.predict_proba(rows)[:, 0]
-    monkeypatch.setattr(sql, "MOST_COLUMNS", 6)
+    monkeypatch.setattr(sql, "MAX_COLUMNS", 6)
     found = run_sql(sqlite3.connect(":memory:"), model.to_sql(list("abcd"), 0), rows, "abcd")
     assert found == pytest.approx(expected, abs=1e-9)
 

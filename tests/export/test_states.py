@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 
 from softpolytope import Prior, SumSoftplusClassifier, SumStackSoftplusClassifier, TableClassifier, load_model
-from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+from softpolytope.export._archive import ModelFileError, read_archive, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -36,7 +36,7 @@ def rows_of(kind):
     return make_moons(60 if kind == "map of few rows" else 200, noise=0.25, random_state=1)
 
 
-def begun(kind):
+def start_online(kind):
     """A fitted classifier."""
     X, y = rows_of(kind)
     chains = CHAINS | {"scan": "paper" if kind == "paper" else "auto"}
@@ -73,7 +73,7 @@ def assert_same_model(one, other, X):
 def test_loaded_then_continued_is_continued(kind, tmp_path):
     """To the last bit, and once more after another file; a fit from scratch is another model."""
     X, _ = rows_of(kind)
-    model = begun(kind)
+    model = start_online(kind)
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     loaded.save(tmp_path / "again")
@@ -95,7 +95,7 @@ def test_loaded_then_continued_is_continued(kind, tmp_path):
 def test_without_its_state_a_model_does_not_go_on(kind, tmp_path):
     """It says what is missing, and still predicts; a clone starts from scratch."""
     X, y = rows_of(kind)
-    model = begun(kind)
+    model = start_online(kind)
     model.save(tmp_path / "m")
     model.save(tmp_path / "lean", state=False)
     assert (tmp_path / "lean").stat().st_size < 0.8 * (tmp_path / "m").stat().st_size
@@ -125,7 +125,7 @@ def test_files_of_earlier_versions_do_not_go_on(name):
 def test_a_fit_after_batches_says_that_it_starts_from_scratch(tmp_path):
     """In memory as from a file."""
     X, y = rows_of("batches")
-    model = begun("batches")
+    model = start_online("batches")
     model.save(tmp_path / "m")
     for own in (model, load_model(tmp_path / "m")):
         with pytest.warns(UserWarning, match="starts from scratch: the last rows were taken by partial_fit"):
@@ -194,7 +194,7 @@ def edits_of(header, arrays):
 @pytest.mark.parametrize("kind", ["map", "collapsed", "paper", "batches"])
 def test_damaged_states_are_refused(kind, tmp_path):
     """Whatever is missing, cut, of another shape or type, not a number, or out of range."""
-    begun(kind).save(tmp_path / "m")
+    start_online(kind).save(tmp_path / "m")
     header, arrays = read_archive(tmp_path / "m")
     n_refused, unseen = 0, []
     for what, state, changed in edits_of(header, arrays):
@@ -212,7 +212,7 @@ def test_damaged_states_are_refused(kind, tmp_path):
 def test_counts_of_other_rows_are_refused(tmp_path):
     """A file that claims to be of these rows, and is not: no room is made for rows that there are not."""
     X, y = rows_of("paper")
-    begun("paper").save(tmp_path / "m")
+    start_online("paper").save(tmp_path / "m")
     header, arrays = read_archive(tmp_path / "m")
     for n_rows in (2**39, 201):
         blocks = {name: np.array([0, n_rows]) for name in arrays if name.endswith("counts.blocks")}
@@ -225,7 +225,7 @@ def test_counts_of_other_rows_are_refused(tmp_path):
 def test_states_of_another_model_are_refused():
     """Where the digest of rows and model was left as it is, and layers or scan are not those of the state."""
     X, y = rows_of("collapsed")
-    model = begun("collapsed")
+    model = start_online("collapsed")
     chains = model._fits[0].chains
     for name, cut in (("coefficients", np.s_[:, :1]), ("coefficients", np.s_[:, :, :2])):
         states = [{**chain, f"state.{name}": chain[f"state.{name}"][cut]} for chain in chains.states]

@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from softpolytope.geometry.bounds import criterion_offsets, log_expm1, needed_rate
-from softpolytope.geometry.regions import log_contributions_at
+from softpolytope.geometry._bounds import criterion_offsets, log_expm1, needed_rate
+from softpolytope.geometry._regions import log_contributions_at
 
 
 def plain_offsets(weight, threshold, n_layers):

@@ -9,9 +9,9 @@ import pytest
 from geometry import dense_distances
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
-from softpolytope.geometry import nearest
-from softpolytope.geometry.decision import Decision
-from softpolytope.geometry.nearest import shortest_steps
+from softpolytope.geometry import _counterfactual_search as nearest
+from softpolytope.geometry._counterfactual_search import shortest_steps
+from softpolytope.geometry._decision import Decision
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from softpolytope.geometry import faces as module
-from softpolytope.geometry import polytope
-from softpolytope.geometry.faces import Box, Faces, bounding_faces
-from softpolytope.geometry.regions import log_contributions_at
+from softpolytope.geometry import _faces as module
+from softpolytope.geometry import _polytope as polytope
+from softpolytope.geometry._faces import Box, Faces, bounding_faces
+from softpolytope.geometry._regions import log_contributions_at
 
 N_LAYERS, N_EXPERTS = 3, 4
 
@@ -53,7 +53,7 @@ def test_faces_hold_and_touch_the_region(rng, n_features):
     for normal, offset in zip(faces.normals, faces.offsets, strict=True):
         region = module._Region(layers, 0.0, box)
         width = box.upper - box.lower
-        with mock.patch.object(module, "MOST_FEATURES_FOR_SOLVER", 1000):
+        with mock.patch.object(module, "MAX_FEATURES_FOR_SOLVER", 1000):
             nearest = box.lower + width * region._outermost(normal * width / np.abs(normal * width).max())
         assert abs(region._gap_and_slope((nearest - box.lower) / width)[0]) < 1e-4
         assert normal @ nearest - offset < 1e-4 * np.abs(normal * width).max()

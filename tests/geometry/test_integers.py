@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.export.archive import read_archive, write_archive
-from softpolytope.geometry.decision import Decision
-from softpolytope.geometry.lattice import Lattice, Tangents, nearest_on_lattice
+from softpolytope.export._archive import read_archive, write_archive
+from softpolytope.geometry._decision import Decision
+from softpolytope.geometry._integer_search import Lattice, Tangents, nearest_on_lattice
 
 QUICK = {"random_state": 0, "n_restarts": 1, "max_experts": 3, "inference": "map"}
 

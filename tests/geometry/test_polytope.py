@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from softpolytope.geometry import polytope
-from softpolytope.geometry.polytope import Polytope
+from softpolytope.geometry import _polytope as polytope
+from softpolytope.geometry._polytope import Polytope
 
 SQUARE = Polytope(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.ones(4))
 

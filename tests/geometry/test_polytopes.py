@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from softpolytope import SumSoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.datasets import make_circle
-from softpolytope.geometry.explanation import needed_predictors
-from softpolytope.geometry.faces import Box, bounding_faces
-from softpolytope.geometry.features import Features, inequality
-from softpolytope.geometry.regions import linear_predictors, log_contributions_at
-from softpolytope.geometry.wording import in_deviations
+from softpolytope.geometry._explanation import needed_predictors
+from softpolytope.geometry._faces import Box, bounding_faces
+from softpolytope.geometry._features import Features, inequality
+from softpolytope.geometry._regions import linear_predictors, log_contributions_at
+from softpolytope.geometry._wording import in_deviations
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def sum_model(rows):
-    """One layer, one labelling."""
+    """One layer, one labeling."""
     return SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=2).fit(*rows)
 
 
@@ -70,7 +70,7 @@ def test_experts_are_numbered_by_weight(stack_model, rows):
         assert [region.expert for region in item.regions] == list(range(1, len(weights) + 1))
         assert [region.weight for region in item.regions] == weights.tolist()
         np.testing.assert_array_equal([region.coefficients for region in item.regions], coefficients)
-        own = table[table["labelling"] == item.labelling]
+        own = table[table["labeling"] == item.labeling]
         np.testing.assert_array_equal(own["weight"], weights[own["expert"] - 1])
         np.testing.assert_array_equal(item.votes(rows[0][:5]).T.ravel(), own["votes_yes"])
         said = [line.split(",")[0].strip() for line in item.in_words().splitlines()[1:] if "Expert" in line]
@@ -139,7 +139,7 @@ def test_criteria_are_counted(stack_model, rows):
 
 
 def test_several_classes(rng):
-    """One entry per class and labelling."""
+    """One entry per class and labeling."""
     X = rng.normal(size=(150, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 50, axis=0)
     model = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(X, np.repeat(["a", "b", "c"], 50))
     assert [item.target for item in model.polytopes()] == ["a", "not a", "b", "not b", "c", "not c"]
@@ -209,8 +209,8 @@ def test_long_inequalities_are_cut():
 def test_explanation_adds_up(stack_model, rows):
     """Rates of the experts add up to lambda of the best draw, shares to one."""
     table = stack_model.explain(rows[0]).table()
-    for labelling, side in enumerate(stack_model.posterior_.regressions[0].labelings):
-        own = table[table["labelling"] == labelling].groupby("row")
+    for labeling, side in enumerate(stack_model.posterior_.regressions[0].labelings):
+        own = table[table["labeling"] == labeling].groupby("row")
         rates = side.best.rate_function()(rows[0])[0]
         np.testing.assert_allclose(own["rate"].sum(), rates, rtol=1e-12)
         np.testing.assert_allclose(own["share"].sum(), 1.0, rtol=1e-14)
@@ -352,7 +352,7 @@ def test_one_is_singular(stack_model, rows):
 
 
 def test_polytopes_print_as_text(stack_model):
-    """Of the model, of a labelling and of an expert; what a notebook shows is short."""
+    """Of the model, of a labeling and of an expert; what a notebook shows is short."""
     polytopes = stack_model.polytopes()
     assert str(polytopes[0]) == polytopes[0].in_words()
     assert str(polytopes[0].regions[0]) == polytopes[0].regions[0].in_words()

@@ -15,7 +15,7 @@ from geometry import (
     broken_theorem,
     random_case,
 )
-from softpolytope.geometry.regions import layer_slopes, linear_predictors, log_contributions, log_contributions_at
+from softpolytope.geometry._regions import layer_slopes, linear_predictors, log_contributions, log_contributions_at
 
 SEEDS = st.integers(0, 2**32)
 WEIGHTS = st.floats(-6.0, 3.0)

@@ -9,7 +9,7 @@ from checks import LEVEL, chi_square_pvalue
 from scipy import stats
 
 from softpolytope.distributions import truncated_poisson_moments, truncated_poisson_pmf
-from softpolytope.gibbs import _allocation
+from softpolytope.gibbs._kernels import allocation as _allocation
 
 # Dense where the rounding of a tail can matter, and with rates on both sides of 50, beyond which no count is zero.
 RATES = np.concatenate([np.geomspace(0.01, 10.0, 400), np.linspace(10.0, 52.0, 2400), np.geomspace(52.0, 1e4, 200)])
@@ -87,8 +87,8 @@ def test_sums_of_many_copies_follow_their_law(copies, rng):
     sums = positive_sums(rates, copies, rng)
 
     def pvalue(mean, variance):
-        chances = stats.norm.cdf((sums - copies * mean) / np.sqrt(copies * variance))
-        return chi_square_pvalue(np.minimum(chances * 40.0, 39.0).astype(np.int64), np.full(40, 1.0 / 40.0))
+        probabilities = stats.norm.cdf((sums - copies * mean) / np.sqrt(copies * variance))
+        return chi_square_pvalue(np.minimum(probabilities * 40.0, 39.0).astype(np.int64), np.full(40, 1.0 / 40.0))
 
     law = truncated_poisson_moments(rates)
     assert pvalue(law.mean, law.variance) > LEVEL

@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions import Streams
-from softpolytope.gibbs import _rates, hamiltonian
-from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.hamiltonian import SMALLEST_WEIGHT, Trajectory, move_by_hamiltonian
-from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.run import run_chains
-from softpolytope.gibbs.state import initial_state
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
-from softpolytope.parallel.homes import SerialHome
+from softpolytope.gibbs import _hamiltonian as hamiltonian
+from softpolytope.gibbs._chain import ChainSettings
+from softpolytope.gibbs._hamiltonian import MIN_WEIGHT, Trajectory, move_by_hamiltonian
+from softpolytope.gibbs._kernels import rates as _rates
+from softpolytope.gibbs._latent_block import LatentBlock
+from softpolytope.gibbs._run import run_chains
+from softpolytope.gibbs._state import initial_state
+from softpolytope.gibbs._sweep import Moves
+from softpolytope.gibbs._sweep_streams import SweepStreams
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.model._prior import Prior
+from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
 
@@ -37,7 +38,7 @@ def test_small_experts_keep_their_share_of_large_counts():
     for order in ([0, 1], [1, 0]):
         log_weights = np.array([0.0, -46.0])[order]
         block = one_row(1e40, np.full((2, 1, 1), 60.0))
-        counts = block.draw_counts(SweepName(Streams(0), 0, 0, 0), log_weights)[-1]
+        counts = block.draw_counts(SweepStreams(Streams(0), 0, 0, 0), log_weights)[-1]
         assert counts == pytest.approx(1e40 * 60.0 * np.exp(log_weights), rel=1e-6)
 
 
@@ -46,7 +47,7 @@ def test_counts_of_many_copies(weight, log_rate):
     """Each of w copies has l / (1 - e^-l) counts on average, and they are not dealt one by one."""
     block = one_row(weight, np.full((1, 1, 1), 60.0))
     rate = np.exp(log_rate)
-    counts = block.draw_counts(SweepName(Streams(0), 0, 0, 0), np.array([log_rate - np.log(60.0)]))[-1]
+    counts = block.draw_counts(SweepStreams(Streams(0), 0, 0, 0), np.array([log_rate - np.log(60.0)]))[-1]
     assert counts[0] == pytest.approx(weight * rate / -np.expm1(-rate), rel=1e-6)
 
 
@@ -62,15 +63,15 @@ def test_weights_beyond_all_counts_are_refused():
 def test_experts_of_little_weight_move_below_the_threshold():
     """Where no weight is above it, all experts move; the way back would choose them all again."""
     state = initial_state(3, 1, 1, PRIOR)
-    state.log_weights[:] = np.log(SMALLEST_WEIGHT) - 0.05
-    home = SerialHome([one_row(1.0, state.coefficients)])
+    state.log_weights[:] = np.log(MIN_WEIGHT) - 0.05
+    home = SerialBlocks([one_row(1.0, state.coefficients)])
     n_inside = n_moved = 0
     for seed in range(200):
         after = state.copy()
         move_by_hamiltonian(after, home, PRIOR, Trajectory(np.log(0.1), 3), np.random.default_rng(seed))
         home.each("prepare", state.coefficients)
         n_moved += not np.array_equal(after.log_weights, state.log_weights)
-        n_inside += (after.log_weights <= np.log(SMALLEST_WEIGHT)).all()
+        n_inside += (after.log_weights <= np.log(MIN_WEIGHT)).all()
     assert n_moved > 150
     # One move in ten has no threshold.
     assert 165 < n_inside < 200
@@ -79,7 +80,7 @@ def test_experts_of_little_weight_move_below_the_threshold():
 def weights_by_hamiltonian(n_moves, seed):
     """Weights of one expert along moves of it alone, without rows: draws from their gamma law."""
     rows = TrainingData.from_arrays(np.zeros((0, 1)), np.zeros(0, dtype=bool))
-    home = SerialHome([LatentBlock(rows, 0)])
+    home = SerialBlocks([LatentBlock(rows, 0)])
     state = initial_state(1, 1, 1, PRIOR)
     state.mass, state.concentration = 2.0, 1.5
     home.each("prepare", state.coefficients)
@@ -101,7 +102,7 @@ def above_pvalue(seeds, law):
 def test_reflection_on_both_sides_of_the_threshold(monkeypatch):
     """With a threshold amid the weights they keep their law, level 1e-3; without reflection from below they do not."""
     law = stats.gamma(2.0, scale=1.0 / 1.5)
-    monkeypatch.setattr(hamiltonian, "SMALLEST_WEIGHT", law.median())
+    monkeypatch.setattr(hamiltonian, "MIN_WEIGHT", law.median())
     assert above_pvalue(range(16), law) > 1e-3
     chosen = hamiltonian._chosen
     monkeypatch.setattr(hamiltonian, "_chosen", lambda *given, **named: (*chosen(*given, **named)[:2], np.inf))

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
-from softpolytope.gibbs import block, coefficients, hamiltonian, process, sweep
-from softpolytope.gibbs.names import Step
-from softpolytope.model import target
-from softpolytope.model.softplus import log_softplus
+from softpolytope.gibbs import _coefficients as coefficients
+from softpolytope.gibbs import _gamma_process as process
+from softpolytope.gibbs import _hamiltonian as hamiltonian
+from softpolytope.gibbs import _latent_block as block
+from softpolytope.gibbs import _sweep as sweep
+from softpolytope.gibbs._sweep_streams import Step
+from softpolytope.model import _flat_log_posterior as target
+from softpolytope.model._softplus import log_softplus
 
 N_REPLICATES = 1200
 
@@ -140,7 +144,7 @@ def stale_top_counts(patch):
 
 def no_acceptance_of_refresh(patch):
     """Empty experts take any draw from the prior."""
-    patch.setattr(coefficients, "log1p_of", np.zeros_like)
+    patch.setattr(coefficients, "vector_log1p", np.zeros_like)
 
 
 def counts_after_hamiltonian(patch):

@@ -5,18 +5,18 @@ import pytest
 from scipy import stats
 
 from joint_distribution import FIXED, SCANS
+from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions import Streams
-from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.hamiltonian import StepSize
-from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.run import run_chains
-from softpolytope.gibbs.state import GibbsState, initial_state, prior_state
-from softpolytope.gibbs.sweep import Moves, sweep
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
-from softpolytope.parallel.homes import SerialHome
+from softpolytope.gibbs._chain import ChainSettings
+from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._latent_block import LatentBlock
+from softpolytope.gibbs._run import run_chains
+from softpolytope.gibbs._state import GibbsState, initial_state, prior_state
+from softpolytope.gibbs._sweep import Moves, sweep
+from softpolytope.gibbs._sweep_streams import SweepStreams
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.model._prior import Prior
+from softpolytope.parallel._blocks import SerialBlocks
 
 N_REPLICATES = 600
 # False alarms: one in a thousand runs of this file.
@@ -33,10 +33,10 @@ def parameters(state):
 def swept(rows, moves, n_sweeps, replicate, streams):
     """Parameters after sweeps from the paper's start, which is not a draw from the prior."""
     state = initial_state(2, 2, 2, FIXED)
-    home = SerialHome([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    home = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
     home.each("prepare", state.coefficients)
     for number in range(n_sweeps):
-        sweep(state, home, FIXED, SweepName(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
+        sweep(state, home, FIXED, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
     return parameters(state)
 
 

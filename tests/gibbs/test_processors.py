@@ -9,8 +9,8 @@ import pytest
 PROGRAM = """
 import hashlib
 import numpy as np
-from softpolytope.gibbs.run import run_chains
-from softpolytope.model.data import TrainingData
+from softpolytope.gibbs._run import run_chains
+from softpolytope.data._dataset import TrainingData
 from softpolytope.paper import paper_settings
 
 rng = np.random.default_rng(0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.gibbs import _activation, _gram
+from softpolytope.gibbs._kernels import activation as _activation
+from softpolytope.gibbs._kernels import gram as _gram
 
 # Rows, columns and experts around the four rows and four experts that the kernels take together.
 SHAPES = [(1, 1, 1), (3, 2, 5), (4, 3, 4), (7, 5, 3), (65, 6, 8), (130, 23, 20), (64, 4, 1), (9, 60, 13)]

@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.run import run_chains
-from softpolytope.gibbs.state import GibbsState
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
+from softpolytope.data._dataset import TrainingData
+from softpolytope.gibbs._chain import ChainSettings
+from softpolytope.gibbs._run import run_chains
+from softpolytope.gibbs._state import GibbsState
+from softpolytope.gibbs._sweep import Moves
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.model._prior import Prior
 
 # A coefficient prior with light tails: Polya-Gamma scans need thousands of sweeps to come back from heavy ones.
 PRIOR = Prior(2.0, 1.0, 2.0, 1.0, 6.0, 6.0)

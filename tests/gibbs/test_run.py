@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.distributions.streams import Streams
-from softpolytope.gibbs.block import LatentBlock
-from softpolytope.gibbs.chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs.names import SweepName
-from softpolytope.gibbs.run import RunOptions, RunResult, run_chains
-from softpolytope.gibbs.state import GibbsState
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.inspection.diagnostics import diagnose, in_words
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
+from softpolytope.data._dataset import TrainingData
+from softpolytope.distributions._streams import Streams
+from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
+from softpolytope.gibbs._latent_block import LatentBlock
+from softpolytope.gibbs._run import RunOptions, RunResult, run_chains
+from softpolytope.gibbs._state import GibbsState
+from softpolytope.gibbs._sweep import Moves
+from softpolytope.gibbs._sweep_streams import SweepStreams
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.inspection._diagnostics import diagnose, in_words
+from softpolytope.model._prior import Prior
 from softpolytope.paper import paper_settings
-from softpolytope.parallel.checkpoint import CheckpointError, CheckpointPlan
-from softpolytope.parallel.homes import SerialHome
+from softpolytope.parallel._blocks import SerialBlocks
+from softpolytope.parallel._checkpoint import CheckpointError, CheckpointPlan
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
 MOVES = {
@@ -53,7 +53,7 @@ def settings(moves="default", n_sweeps=30, n_layers=2, **schedule):
 def digest(result):
     """Hash of every number a run gives."""
     sha = hashlib.sha256()
-    for trace in (trace for labelling in result.traces for trace in labelling):
+    for trace in (trace for labeling in result.traces for trace in labeling):
         for name, array in sorted(trace.to_arrays().items()):
             sha.update(name.encode())
             sha.update(np.ascontiguousarray(array).tobytes())
@@ -79,7 +79,7 @@ def test_chains_alone_and_together():
     together = run_chains(rows, settings(), 7, 3, (0, 1))
     alone = run_chains(rows, settings(), 7, 1, (0,))
     assert together.traces[0][0].log_likelihood == alone.traces[0][0].log_likelihood
-    traces = [tuple(trace.log_likelihood) for labelling in together.traces for trace in labelling]
+    traces = [tuple(trace.log_likelihood) for labeling in together.traces for trace in labeling]
     assert len(set(traces)) == 6
 
 
@@ -182,9 +182,9 @@ def test_foreign_or_damaged_checkpoints_are_refused(tmp_path):
     rows, plan = circle_rows(), settings()
     options = RunOptions(checkpoint=CheckpointPlan(tmp_path))
     run_chains(rows, plan, 7, options=options)
-    with pytest.raises(CheckpointError, match=r"labelling0-chain0\.npz was written by a run with other"):
+    with pytest.raises(CheckpointError, match=r"labeling0-chain0\.npz was written by a run with other"):
         run_chains(rows, plan, 8, options=options)
-    file = tmp_path / "labelling0-chain0.npz"
+    file = tmp_path / "labeling0-chain0.npz"
     file.write_bytes(file.read_bytes()[:200])
     with pytest.raises(CheckpointError, match="not a readable checkpoint"):
         run_chains(rows, plan, 7, options=options)
@@ -195,7 +195,7 @@ def test_interrupt_leaves_a_usable_result(n_threads):
     """Ctrl-C ends the run after the sweeps under way, and what was sampled is returned."""
 
     def interrupt(progress):
-        if progress.n_done == 20 and progress.labelling == 0:
+        if progress.n_done == 20 and progress.labeling == 0:
             signal.raise_signal(signal.SIGINT)
 
     plan = settings(n_sweeps=5000, n_burn_in=5, n_draws=1000)
@@ -213,7 +213,7 @@ def test_an_interrupted_run_resumes_to_the_same_draws(n_threads, tmp_path):
     """Ctrl-C tears no sweep in two: what is written after it goes on as if nothing had happened."""
 
     def interrupt(progress):
-        if progress.n_done == 20 and progress.labelling == 0:
+        if progress.n_done == 20 and progress.labeling == 0:
             signal.raise_signal(signal.SIGINT)
 
     rows, plan = circle_rows(), settings("paper", n_sweeps=400, n_burn_in=5, n_draws=10)
@@ -313,7 +313,7 @@ def test_the_papers_safeguards():
     """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
     rows = circle_rows()
     plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
-    home = SerialHome(latent_blocks(rows, plan))
+    home = SerialBlocks(latent_blocks(rows, plan))
     chain = Chain(home, rows.column_size(), plan, (Streams(0), 0, 0))
     while not chain.is_done:
         chain.advance()
@@ -323,7 +323,7 @@ def test_the_papers_safeguards():
         block = LatentBlock(next(iter(rows.blocks())), 0, 0, epsilon)
         coefficients = np.full((1, 3, 3), -2.0)
         block.prepare(coefficients)
-        block.begin(SweepName(Streams(0), 0, 0, sweep=0), np.zeros(1), np.zeros(1, dtype=np.intc), "paper")
+        block.begin(SweepStreams(Streams(0), 0, 0, sweep=0), np.zeros(1), np.zeros(1, dtype=np.intc), "paper")
         return block
 
     free, held = rates(0.0), rates(1e-2)

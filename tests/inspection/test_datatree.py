@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.inspection import datatree
-from softpolytope.inspection.leave_one_out import labeling_logs
+from softpolytope.inspection import _datatree as datatree
+from softpolytope.inspection._leave_one_out import labeling_logs
 
 xarray = pytest.importorskip("xarray")
 pytestmark = [

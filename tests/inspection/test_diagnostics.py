@@ -5,10 +5,10 @@ import pytest
 from checks import LEVEL
 from scipy import stats
 
-from softpolytope.inspection.diagnostics import (
+from softpolytope.inspection._diagnostics import (
     FALSE_ALARMS,
-    FEWEST_DRAWS,
-    LARGEST_R_HAT,
+    MAX_R_HAT,
+    MIN_DRAWS,
     PROBABILITY,
     Diagnosis,
     bulk_ess,
@@ -84,7 +84,7 @@ def test_perfect_chains_are_seldom_warned_of(rng):
     worst = np.array([max(r_hat(rng.normal(size=(2, 50))) for _ in range(n_rows)) for _ in range(n_fits)])
     n_most = stats.binom.isf(LEVEL, n_fits, FALSE_ALARMS)
     assert (worst > largest_by_chance(2, 50, n_rows)).sum() <= n_most
-    assert (worst > LARGEST_R_HAT).sum() > n_most
+    assert (worst > MAX_R_HAT).sum() > n_most
 
 
 def test_limit_falls_with_the_number_of_draws():
@@ -131,7 +131,7 @@ def test_constants():
     assert r_hat(np.array([[3.0] * 50, [4.0] * 50])) == np.inf
 
 
-@pytest.mark.parametrize("values", [np.zeros(10), np.zeros((2, FEWEST_DRAWS - 1)), [[np.nan] * 10]])
+@pytest.mark.parametrize("values", [np.zeros(10), np.zeros((2, MIN_DRAWS - 1)), [[np.nan] * 10]])
 def test_bad_draws_are_refused(values):
     """With the quantity's name."""
     with pytest.raises(ValueError, match="mass"):

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 from softpolytope import StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle
-from softpolytope.geometry.bounds import criterion_offsets
-from softpolytope.geometry.counts import n_criteria_met, n_yes
-from softpolytope.geometry.regions import linear_predictors
+from softpolytope.geometry._bounds import criterion_offsets
+from softpolytope.geometry._regions import linear_predictors
+from softpolytope.geometry._votes import n_criteria_met, n_yes
 from softpolytope.inspection.displays import (
     DecisionDisplay,
     ExpertWeightsDisplay,
@@ -30,7 +30,7 @@ from softpolytope.inspection.displays import (
 )
 from softpolytope.inspection.displays import _drawing as drawing
 from softpolytope.inspection.displays._experts import HalfSpaceLine, Region, line_within
-from softpolytope.model.latent_counts import expected_counts
+from softpolytope.model._expected_counts import expected_counts
 
 mpl.use("Agg")
 
@@ -102,14 +102,14 @@ class TestDecisionDisplay:
             for name in ("deviation", "count", "count_deviation", "criteria", "criteria_deviation")
         }
         rows = cells(made["count"])
-        labelling = stacked.posterior_.regressions[0].labelings[0]
-        every = [labelling.draws[number] for number in range(5)]
+        labeling = stacked.posterior_.regressions[0].labelings[0]
+        every = [labeling.draws[number] for number in range(5)]
         counts = np.array([n_yes(draw, rows) for draw in every])
         expected = {
             "deviation": stacked.predict_proba_draws(rows).std(axis=0),
-            "count": n_yes(labelling.best, rows),
+            "count": n_yes(labeling.best, rows),
             "count_deviation": counts.std(axis=0),
-            "criteria": n_criteria_met(labelling.best, rows)[np.argmax(labelling.best.expert_weights)],
+            "criteria": n_criteria_met(labeling.best, rows)[np.argmax(labeling.best.expert_weights)],
         }
         for name, values in expected.items():
             np.testing.assert_allclose(made[name].values.ravel(), values, atol=1e-12)
@@ -117,19 +117,19 @@ class TestDecisionDisplay:
         np.testing.assert_allclose(mean.values.ravel(), counts.mean(axis=0))
         assert made["criteria_deviation"].values.shape == (12, 12)
 
-    def test_one_labelling_alone(self, summed, circle):
-        """Labelling 1 is the model of the opposite labels, in the opposite colours."""
+    def test_one_labeling_alone(self, summed, circle):
+        """Labeling 1 is the model of the opposite labels, in the opposite colors."""
         X, y = circle
-        display = DecisionDisplay.from_estimator(summed, X, y, labelling=1, estimate="best", n_cells=10)
+        display = DecisionDisplay.from_estimator(summed, X, y, labeling=1, estimate="best", n_cells=10)
         best = summed.posterior_.regressions[0].labelings[1].best
         np.testing.assert_allclose(display.values.ravel(), -np.expm1(-best.rate_function()(cells(display))[0]))
         assert display.colorbar_.ax.get_ylabel() == "P(in)"
-        colours = [
-            DecisionDisplay.from_estimator(summed, X, labelling=side, n_cells=4).ax_.images[0].get_cmap()(0.0)
+        colors = [
+            DecisionDisplay.from_estimator(summed, X, labeling=side, n_cells=4).ax_.images[0].get_cmap()(0.0)
             for side in (0, 1)
         ]
-        assert colours[0] != colours[1]
-        swapped = DecisionDisplay.from_estimator(summed, X, y, target="in", labelling=0, estimate="best", n_cells=10)
+        assert colors[0] != colors[1]
+        swapped = DecisionDisplay.from_estimator(summed, X, y, target="in", labeling=0, estimate="best", n_cells=10)
         np.testing.assert_array_equal(swapped.values, display.values)
 
     def test_rows(self, summed, circle):
@@ -149,7 +149,7 @@ class TestDecisionDisplay:
         left, right, bottom, top = display.view.extent
         for line in display.experts:
             assert isinstance(line, HalfSpaceLine)
-            best = summed.posterior_.regressions[0].labelings[line.labelling].best
+            best = summed.posterior_.regressions[0].labelings[line.labeling].best
             expert = np.argsort(-best.expert_weights, kind="stable")[line.expert - 1]
             beta = best.coefficients[expert, line.layer]
             offset = criterion_offsets(best.expert_weights, 0.5, 1)[expert, line.layer]
@@ -161,16 +161,16 @@ class TestDecisionDisplay:
             assert is_on_border.any(axis=1).all()
         drawn = [line for line in display.ax_.lines if len(line.get_xdata()) == 2]
         assert len(drawn) == len(display.experts)
-        styles = [drawing.SIDE_DASHES[line.labelling] for line in display.experts]
+        styles = [drawing.SIDE_DASHES[line.labeling] for line in display.experts]
         assert [line.get_linestyle() for line in drawn] == styles
         pairs = zip(display.experts, drawn, strict=True)
-        colours = {(item.labelling, item.expert): line.get_color() for item, line in pairs}
-        assert len(set(colours.values())) == min(len(colours), len(drawing.EXPERT_COLOURS))
+        colors = {(item.labeling, item.expert): line.get_color() for item, line in pairs}
+        assert len(set(colors.values())) == min(len(colors), len(drawing.EXPERT_COLOURS))
 
     def test_regions(self, stacked, circle):
         """With layers the borders of the regions are drawn; lines and nothing on demand."""
         X, y = circle
-        display = DecisionDisplay.from_estimator(stacked, X, y, labelling=0, n_cells=30)
+        display = DecisionDisplay.from_estimator(stacked, X, y, labeling=0, n_cells=30)
         assert display.experts
         assert all(isinstance(item, Region) for item in display.experts)
         best = stacked.posterior_.regressions[0].labelings[0].best
@@ -246,7 +246,7 @@ class TestDecisionDisplay:
             ({"response": "price"}, "response must be one of"),
             ({"estimate": "median"}, "estimate must be"),
             ({"threshold": 1.0}, "threshold must be a number between 0 and 1"),
-            ({"labelling": 2}, "labelling must be from 0 to 1; got 2"),
+            ({"labeling": 2}, "labeling must be from 0 to 1; got 2"),
             ({"target": "fish"}, "target must be one of the classes"),
             ({"experts": "planes"}, "experts must be"),
             ({"n_cells": 1}, "n_cells must be at least 2"),
@@ -281,7 +281,7 @@ class TestOtherDisplays:
     """Weights, traces, counts, calibration."""
 
     def test_expert_weights(self, summed):
-        """A bar per expert and labelling, falling, those without weight included."""
+        """A bar per expert and labeling, falling, those without weight included."""
         display = ExpertWeightsDisplay.from_estimator(summed, with_empty=True)
         assert list(display.weights) == ["out", "in"]
         bars = [[bar.get_height() for bar in group] for group in display.ax_.containers]
@@ -292,13 +292,13 @@ class TestOtherDisplays:
         assert names == ["experts for out", "experts for in"]
         assert display.plot(log=True).ax_.get_yscale() == "log"
         best = summed.posterior_.regressions[0].labelings[1].best
-        active = ExpertWeightsDisplay.from_estimator(summed, labelling=1).weights
+        active = ExpertWeightsDisplay.from_estimator(summed, labeling=1).weights
         assert list(active) == ["in"]
         assert (active["in"] > 0.0).sum() == best.is_active.sum()
         np.testing.assert_allclose(active["in"].sum(), best.expert_weights[best.is_active].sum())
 
     def test_log_likelihood(self, summed, stacked, circle):
-        """A line per chain and labelling, divided by the number of rows or their weight."""
+        """A line per chain and labeling, divided by the number of rows or their weight."""
         X, _ = circle
         display = LogLikelihoodDisplay.from_estimator(summed, X)
         lines = [line for line in display.ax_.lines if len(line.get_xdata()) == 60]
@@ -330,7 +330,7 @@ class TestOtherDisplays:
         """One line of T + 1 levels per expert with a part in it, never rising, the largest first."""
         X, y = circle
         model = StackSoftplusClassifier(n_layers=4, n_chains=1, **CHAIN).fit(X, y)
-        display = LatentCountsDisplay.from_estimator(model, X, y, labelling=1)
+        display = LatentCountsDisplay.from_estimator(model, X, y, labeling=1)
         assert display.counts.shape == (1, 5)
         assert (np.diff(display.counts) <= 0.0).all()
         assert display.counts[0, -1] >= 1.0
@@ -342,7 +342,7 @@ class TestOtherDisplays:
     def test_latent_counts_of_a_class(self, several):
         """Of several classes, one; experts by the numbers that they have in `polytopes`."""
         model, X, y = several
-        display = LatentCountsDisplay.from_estimator(model, X, y, target="cat", labelling=1)
+        display = LatentCountsDisplay.from_estimator(model, X, y, target="cat", labeling=1)
         assert display.name == "not cat"
         polytopes = next(item for item in model.polytopes() if item.target == "not cat")
         counts = expected_counts(linear_predictors(polytopes.draw.coefficients, X[y != "cat"].to_numpy()),
@@ -355,16 +355,16 @@ class TestOtherDisplays:
 
     def test_reliability(self, rng):
         """Shares, means and Beta intervals of the bins; the histogram has all rows."""
-        chances = rng.uniform(size=2000)
-        hits = rng.uniform(size=2000) < chances
-        display = ReliabilityDisplay.from_predictions(hits, chances, n_bins=5, level=0.8)
-        inside = (chances >= 0.2) & (chances < 0.4)
+        probabilities = rng.uniform(size=2000)
+        hits = rng.uniform(size=2000) < probabilities
+        display = ReliabilityDisplay.from_predictions(hits, probabilities, n_bins=5, level=0.8)
+        inside = (probabilities >= 0.2) & (probabilities < 0.4)
         n, k = inside.sum(), hits[inside].sum()
-        assert display.predicted[1] == pytest.approx(chances[inside].mean())
+        assert display.predicted[1] == pytest.approx(probabilities[inside].mean())
         assert display.observed[1] == pytest.approx(k / n)
         np.testing.assert_allclose(display.intervals[1], stats.beta(k + 0.5, n - k + 0.5).ppf([0.1, 0.9]))
         assert sum(bar.get_height() for bar in display.histogram_ax_.patches) == 2000
-        quantiles = ReliabilityDisplay.from_predictions(hits, chances, n_bins=5, strategy="quantile")
+        quantiles = ReliabilityDisplay.from_predictions(hits, probabilities, n_bins=5, strategy="quantile")
         np.testing.assert_array_equal(quantiles.counts, 400.0)
 
     def test_reliability_of_extreme_predictions(self):
@@ -385,9 +385,9 @@ class TestOtherDisplays:
 
     def test_bad_predictions(self):
         """Errors say what was wrong."""
-        for hits, chances in (([True], [1.5]), ([True, False], [0.5]), ([], [])):
+        for hits, probabilities in (([True], [1.5]), ([True, False], [0.5]), ([], [])):
             with pytest.raises(ValueError, match="probabilit"):
-                ReliabilityDisplay.from_predictions(hits, chances)
+                ReliabilityDisplay.from_predictions(hits, probabilities)
         for how in ({"n_bins": 0}, {"level": 1.0}, {"strategy": "other"}):
             with pytest.raises(ValueError, match="n_bins must be at least 1"):
                 ReliabilityDisplay.from_predictions([True], [0.5], **how)
@@ -452,9 +452,9 @@ BLINDNESS = {
 }  # fmt: skip
 
 
-def lab(colour, kind):
-    """CIE L*a*b* of a colour as seen with a colour blindness."""
-    rgb = np.array(mpl.colors.to_rgb(colour))
+def lab(color, kind):
+    """CIE L*a*b* of a color as seen with a color blindness."""
+    rgb = np.array(mpl.colors.to_rgb(color))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen = np.clip(BLINDNESS[kind] @ linear, 0.0, 1.0)
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])

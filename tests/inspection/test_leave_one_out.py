@@ -8,10 +8,10 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from softpolytope import SoftplusClassifier
-from softpolytope.inspection.datatree import to_datatree
-from softpolytope.inspection.leave_one_out import labeling_logs, log_predictive, smoothed_log_weights
-from softpolytope.model.multiclass import combined
-from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior
+from softpolytope.inspection._datatree import to_datatree
+from softpolytope.inspection._leave_one_out import labeling_logs, log_predictive, smoothed_log_weights
+from softpolytope.model._multiclass import combined
+from softpolytope.model._posterior import Draws, LabelingPosterior, Posterior, RegressionPosterior
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -34,7 +34,7 @@ def labeling(rng, intercept, spread):
     coefficients = np.column_stack([rng.normal(intercept, spread, n), rng.normal(1.0, spread, n)])[:, None, :]
     draws = Draws(coefficients, np.ones(n), np.ones(n, bool), np.arange(n + 1), rng.normal(size=n))
     traces = np.zeros((3, N_CHAINS, N_DRAWS))
-    return LabellingPosterior(draws, draws[0], N_CHAINS, *traces)
+    return LabelingPosterior(draws, draws[0], N_CHAINS, *traces)
 
 
 def left_out(draws, X, z):
@@ -87,12 +87,12 @@ def test_several_classes_are_combined_without_the_row(arviz, rng):
     """Of three classes too: the odds of every class without the row, divided by their sum."""
     X, codes = rng.normal(size=(90, 1)), rng.integers(0, 3, 90)
     regressions = [RegressionPosterior((labeling(rng, c - 1.0, 0.4), labeling(rng, 1.0 - c, 0.4))) for c in range(3)]
-    chances = []
+    probabilities = []
     for number, regression in enumerate(regressions):
         own, opposite = (item.draws for item in regression.labelings)
         found = left_out(own, X, codes == number) + left_out(opposite, X, codes != number)[::-1]
-        chances.append(0.5 * found)
-    positive, negative = np.moveaxis(np.array(chances), 1, 0)
+        probabilities.append(0.5 * found)
+    positive, negative = np.moveaxis(np.array(probabilities), 1, 0)
     expected = np.log(combined(positive, negative)[codes, np.arange(90)])
     posterior = Posterior(tuple(regressions))
     assert log_predictive(labeling_logs(posterior, X, codes), codes) == pytest.approx(expected, abs=0.02)
@@ -127,8 +127,8 @@ def test_agrees_with_refits_without_the_row(arviz):
         model.fit(X, y)
         found = arviz.loo(model.to_datatree(X, y), pointwise=True)
         values = np.asarray(found.loo_i if hasattr(found, "loo_i") else found.elpd_i)
-        chances = model.predict_proba_draws(X[rows])
-        logs = np.log(np.where(y[rows] == 1, chances, 1.0 - chances))
+        probabilities = model.predict_proba_draws(X[rows])
+        logs = np.log(np.where(y[rows] == 1, probabilities, 1.0 - probabilities))
         differences.append(values[rows].sum() - exact)
         controls.append(logsumexp(smoothed_log_weights(-logs) + logs, axis=0).sum() - exact)
     assert stats.ttest_1samp(differences, 0.0).pvalue > 1e-4

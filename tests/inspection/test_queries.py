@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from softpolytope.inspection import uncertainty
-from softpolytope.inspection.queries import telling_rows
-from softpolytope.inspection.uncertainty import informative_rows
+from softpolytope.inspection import _uncertainty as uncertainty
+from softpolytope.inspection._acquisition import select_epig
+from softpolytope.inspection._uncertainty import select_bald
 
 
-def by_class(chances):
+def by_class(probabilities):
     """Probabilities of both classes from those of one."""
-    return np.stack([1.0 - chances, chances], axis=-1)
+    return np.stack([1.0 - probabilities, probabilities], axis=-1)
 
 
 def contingency(draws, row, target):
@@ -53,7 +53,7 @@ def test_first_row_has_the_largest_contingency(n_classes, rng):
     for _ in range(10):
         draws = rng.dirichlet(np.full(n_classes, 0.5), (6, 8))
         sums = [sum(contingency(draws, row, target) for target in range(8)) for row in range(8)]
-        assert telling_rows(draws).tolist() == [np.argmax(sums)]
+        assert select_epig(draws).tolist() == [np.argmax(sums)]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -63,7 +63,7 @@ def test_next_rows_are_those_of_plain_conditioning(n_classes, rng):
     for _ in range(10):
         draws = rng.dirichlet(np.full(n_classes, 0.5), (9, 8))
         expected = conditioned_choice(draws, 5)
-        assert telling_rows(draws, 5).tolist() == expected
+        assert select_epig(draws, 5).tolist() == expected
         sums = [sum(contingency(draws, row, target) for target in range(8)) for row in range(8)]
         n_other += np.argsort(sums)[::-1][:5].tolist() != expected
     assert n_other > 3
@@ -82,15 +82,15 @@ def test_a_row_alone_is_not_asked_for(rng):
     """Its own label is the least known, but nothing else hangs on it."""
     common = rng.random(40) < 0.5
     draws = np.column_stack([np.where(rng.random(40) < 0.5, 0.99, 0.01), *[np.where(common, 0.8, 0.2)] * 20])
-    assert informative_rows(draws).tolist() == [0]
-    assert telling_rows(draws).tolist() == [1]
+    assert select_bald(draws).tolist() == [0]
+    assert select_epig(draws).tolist() == [1]
 
 
 def test_copies_are_not_all_chosen():
     """After one of ten copies, a row of another kind tells more than a second one, though fewer hang on it."""
     sides = np.array(list(itertools.product([0.02, 0.98], [0.1, 0.9])))
     draws = np.repeat(sides, [10, 4], axis=1)
-    assert telling_rows(draws, 2).tolist() == [0, 10]
+    assert select_epig(draws, 2).tolist() == [0, 10]
 
 
 def test_two_classes_are_two_of_several(rng):
@@ -98,38 +98,38 @@ def test_two_classes_are_two_of_several(rng):
     draws = rng.beta(0.5, 0.5, (12, 30))
     both = by_class(draws)
     three = np.concatenate([np.zeros((12, 30, 1)), both], axis=2)
-    expected = telling_rows(draws, 12)
+    expected = select_epig(draws, 12)
     for other in (both, both[:, :, ::-1], three, three[:, :, ::-1]):
-        assert np.array_equal(telling_rows(other, 12), expected)
+        assert np.array_equal(select_epig(other, 12), expected)
 
 
 def test_chunks_change_nothing(rng, monkeypatch):
     """Rows taken one at a time."""
     draws = rng.beta(0.5, 0.5, (12, 30))
-    rows = telling_rows(draws, 8)
-    monkeypatch.setattr(uncertainty, "MOST_NUMBERS_AT_ONCE", 1)
-    assert np.array_equal(telling_rows(draws, 8), rows)
+    rows = select_epig(draws, 8)
+    monkeypatch.setattr(uncertainty, "MAX_NUMBERS_AT_ONCE", 1)
+    assert np.array_equal(select_epig(draws, 8), rows)
 
 
 def test_ties_go_by_the_order_of_rows(rng):
     """Rows that tell nothing, because draws agree or are sure of them, and rows that tell the same."""
-    assert telling_rows(np.full((4, 6), 0.3), 6).tolist() == [0, 1, 2, 3, 4, 5]
-    assert telling_rows(np.tile([0.0, 1.0, 1.0], (4, 1)), 3).tolist() == [0, 1, 2]
-    assert telling_rows(np.repeat(rng.random((5, 1)), 27, axis=1), 8).tolist() == list(range(8))
+    assert select_epig(np.full((4, 6), 0.3), 6).tolist() == [0, 1, 2, 3, 4, 5]
+    assert select_epig(np.tile([0.0, 1.0, 1.0], (4, 1)), 3).tolist() == [0, 1, 2]
+    assert select_epig(np.repeat(rng.random((5, 1)), 27, axis=1), 8).tolist() == list(range(8))
 
 
 def test_sure_draws_tell_all_at_once():
     """A label that tells which draw it is leaves nothing: what comes next goes by the order of rows."""
     draws = np.array([[0.3, 0.0, 0.9, 0.2], [0.4, 1.0, 0.1, 0.6]])
-    assert telling_rows(draws, 4).tolist() == [1, 0, 2, 3]
+    assert select_epig(draws, 4).tolist() == [1, 0, 2, 3]
 
 
 def test_tiny_probabilities(rng):
     """Rows of 1e-12 and of one less that, among others, are chosen as if computed in their own units."""
     draws = rng.random((8, 1))
     tiny = np.column_stack([0.5 + 0.0 * draws, 1e-12 * draws, 1.0 - 1e-12 * draws])
-    assert telling_rows(tiny, 1).tolist() in ([1], [2])
-    assert sorted(telling_rows(tiny, 3).tolist()) == [0, 1, 2]
+    assert select_epig(tiny, 1).tolist() in ([1], [2])
+    assert sorted(select_epig(tiny, 3).tolist()) == [0, 1, 2]
 
 
 @pytest.mark.filterwarnings("error")
@@ -137,9 +137,9 @@ def test_tiny_probabilities(rng):
 def test_chances_below_the_smallest_number(size, rng):
     """A row whose variance has no inverse tells nothing, and keeps no other from being chosen."""
     draws = rng.random((8, 6))
-    without = telling_rows(draws[:, [0, 1, 3, 4, 5]], 5)
+    without = select_epig(draws[:, [0, 1, 3, 4, 5]], 5)
     draws[:, 2] *= size
-    assert telling_rows(draws, 6).tolist() == [*np.array([0, 1, 3, 4, 5])[without].tolist(), 2]
+    assert select_epig(draws, 6).tolist() == [*np.array([0, 1, 3, 4, 5])[without].tolist(), 2]
 
 
 @pytest.mark.parametrize("rest", [0.0, 1e-17, 1e-14])
@@ -147,11 +147,11 @@ def test_sure_draws_give_each_row_once(rest, rng):
     """Also when all is told, and what is left is rounding of either sign."""
     for _ in range(10):
         draws = np.where(rng.random((8, 30)) < 0.5, 1.0 - rest, rest)
-        assert sorted(telling_rows(draws, 30).tolist()) == list(range(30))
+        assert sorted(select_epig(draws, 30).tolist()) == list(range(30))
 
 
 @pytest.mark.parametrize(
-    ("chances", "n", "message"),
+    ("probabilities", "n", "message"),
     [
         ([0.1, 0.2], 1, r"got shape \(2,\)"),
         ([[0.1, np.nan], [0.2, 0.3]], 1, "got nan at draw 0, row 1"),
@@ -161,8 +161,8 @@ def test_sure_draws_give_each_row_once(rest, rng):
         ([[0.1, 0.2]], 1.0, "n must be a whole number from 1 to 2"),
     ],
 )
-def test_bad_input_is_refused(chances, n, message):
+def test_bad_input_is_refused(probabilities, n, message):
     """As for rows that teach about parameters."""
-    for function in (telling_rows, informative_rows):
+    for function in (select_epig, select_bald):
         with pytest.raises(ValueError, match=message):
-            function(chances, n)
+            function(probabilities, n)

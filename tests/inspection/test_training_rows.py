@@ -6,9 +6,9 @@ from model_fixtures import FIXTURES
 from sklearn.datasets import make_moons
 
 from softpolytope import SoftplusClassifier, load_model
-from softpolytope.inspection.training_rows import overlap_of, overlap_with_training
-from softpolytope.model import training_rows
-from softpolytope.model.training_rows import TrainingRows
+from softpolytope.inspection._training_rows import overlap_of, overlap_with_training
+from softpolytope.model import _training_rows as training_rows
+from softpolytope.model._training_rows import TrainingRows
 
 FEW = {"inference": "map", "n_restarts": 1, "random_state": 0}
 

@@ -10,19 +10,19 @@ from checks import LEVEL, mean_pvalue
 from numpy.random import default_rng
 from scipy.special import softmax
 
-from softpolytope.inspection import uncertainty
-from softpolytope.inspection.uncertainty import (
+from softpolytope.inspection import _uncertainty as uncertainty
+from softpolytope.inspection._uncertainty import (
     _Configurations,
     _redundancies,
-    informative_rows,
     is_sampled,
-    uncertainty_of,
+    select_bald,
+    uncertainty_from_draws,
 )
 
 
-def by_class(chances):
+def by_class(probabilities):
     """Probabilities of both classes from those of one."""
-    return np.stack([1.0 - chances, chances], axis=-1)
+    return np.stack([1.0 - probabilities, probabilities], axis=-1)
 
 
 def precise_parts(draws):
@@ -63,16 +63,16 @@ def enumerated_greedy(draws, n):
 
 def redundancies(draws, known):
     """I(y_x; labels) of every row with labels of known configurations."""
-    return _redundancies(draws, known.chances, softmax(known.log_likelihood, axis=0).T)
+    return _redundancies(draws, known.probabilities, softmax(known.log_likelihood, axis=0).T)
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-8, 1e-11])
-@pytest.mark.parametrize("centre", [0.5, 0.97, 1e-3, 1e-12, 1e-200])
-def test_parts_are_precise(centre, spread, rng):
+@pytest.mark.parametrize("center", [0.5, 0.97, 1e-3, 1e-12, 1e-200])
+def test_parts_are_precise(center, spread, rng):
     """To 1e-6 of each part, however little the draws differ; the plain difference of entropies is not."""
-    draws = centre * (1.0 - spread * rng.random(7))
+    draws = center * (1.0 - spread * rng.random(7))
     aleatoric, epistemic = precise_parts(draws)
-    parts = uncertainty_of(draws[:, None])
+    parts = uncertainty_from_draws(draws[:, None])
     assert parts.aleatoric[0] == pytest.approx(aleatoric, rel=1e-12, abs=0.0)
     assert parts.epistemic[0] == pytest.approx(epistemic, rel=1e-6, abs=0.0)
 
@@ -88,7 +88,7 @@ def test_plain_differences_are_not_precise(rng):
 def test_total_is_the_entropy_of_the_mean(n_classes, rng):
     """And the sum of its parts, to 1e-12; no part is negative."""
     draws = rng.dirichlet(np.full(n_classes, 0.3), (20, 50))
-    parts = uncertainty_of(draws)
+    parts = uncertainty_from_draws(draws)
     mean = draws.mean(axis=0)
     assert parts.total == pytest.approx(-(mean * np.log(mean)).sum(axis=1), abs=1e-12)
     assert parts.total == pytest.approx(parts.aleatoric + parts.epistemic, abs=1e-12)
@@ -98,13 +98,13 @@ def test_total_is_the_entropy_of_the_mean(n_classes, rng):
 def test_draws_that_agree_have_nothing_to_learn():
     """Exactly 0, even where the mean of three equal doubles is not that double."""
     assert np.mean([0.1, 0.1, 0.1]) != 0.1
-    assert uncertainty_of(np.full((3, 2), 0.1)).epistemic.tolist() == [0.0, 0.0]
-    assert uncertainty_of(np.broadcast_to([0.1, 0.2, 0.7], (3, 4, 3))).epistemic.tolist() == [0.0] * 4
+    assert uncertainty_from_draws(np.full((3, 2), 0.1)).epistemic.tolist() == [0.0, 0.0]
+    assert uncertainty_from_draws(np.broadcast_to([0.1, 0.2, 0.7], (3, 4, 3))).epistemic.tolist() == [0.0] * 4
 
 
 def test_sure_draws():
     """Probabilities of 0 and 1 leave nothing to chance: log 2 if half of the draws say each, else 0."""
-    parts = uncertainty_of([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    parts = uncertainty_from_draws([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     assert parts.aleatoric.tolist() == [0.0, 0.0, 0.0]
     assert parts.epistemic[:2].tolist() == [0.0, 0.0]
     assert parts.epistemic[2] == pytest.approx(np.log(2.0), rel=1e-15)
@@ -115,21 +115,21 @@ def test_two_classes_are_two_of_several(rng):
     draws = rng.beta(0.5, 0.5, (12, 30))
     both = by_class(draws)
     three = np.concatenate([both, np.zeros((12, 30, 1))], axis=2)
-    expected = uncertainty_of(draws)
+    expected = uncertainty_from_draws(draws)
     for other in (both, three):
-        parts = uncertainty_of(other)
+        parts = uncertainty_from_draws(other)
         for name in ("total", "aleatoric", "epistemic"):
             assert getattr(parts, name) == pytest.approx(getattr(expected, name), abs=1e-14)
-        assert np.array_equal(informative_rows(other, 6), informative_rows(draws, 6))
+        assert np.array_equal(select_bald(other, 6), select_bald(draws, 6))
 
 
 def test_chunks_change_nothing(rng, monkeypatch):
     """Rows taken one at a time: the same parts, the same rows chosen."""
     draws = rng.beta(0.5, 0.5, (12, 30))
-    expected, rows = uncertainty_of(draws), informative_rows(draws, 8)
-    monkeypatch.setattr(uncertainty, "MOST_NUMBERS_AT_ONCE", 1)
-    assert uncertainty_of(draws).epistemic == pytest.approx(expected.epistemic, abs=1e-15)
-    assert np.array_equal(informative_rows(draws, 8), rows)
+    expected, rows = uncertainty_from_draws(draws), select_bald(draws, 8)
+    monkeypatch.setattr(uncertainty, "MAX_NUMBERS_AT_ONCE", 1)
+    assert uncertainty_from_draws(draws).epistemic == pytest.approx(expected.epistemic, abs=1e-15)
+    assert np.array_equal(select_bald(draws, 8), rows)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -139,8 +139,8 @@ def test_choice_is_that_of_plain_enumeration(n_classes, rng):
     for _ in range(10):
         draws = rng.dirichlet(np.full(n_classes, 0.5), (6, 7))
         expected = enumerated_greedy(draws, 4)
-        assert informative_rows(draws, 4).tolist() == expected
-        n_other += np.argsort(-uncertainty_of(draws).epistemic)[:4].tolist() != expected
+        assert select_bald(draws, 4).tolist() == expected
+        n_other += np.argsort(-uncertainty_from_draws(draws).epistemic)[:4].tolist() != expected
     assert n_other > 3
 
 
@@ -150,23 +150,23 @@ def test_choice_is_nearly_the_best(rng):
         draws = by_class(rng.beta(0.5, 0.5, (6, 7)))
         for n, share in ((1, 1.0), (3, 1.0 - np.exp(-1.0))):
             best = max(joint_information(draws, rows) for rows in itertools.combinations(range(7), n))
-            assert joint_information(draws, informative_rows(draws, n)) >= share * best - 1e-12
+            assert joint_information(draws, select_bald(draws, n)) >= share * best - 1e-12
 
 
 def test_copies_are_not_all_chosen():
     """Ten copies of the row that teaches most come first by themselves, but together with it another teaches more."""
     sides = np.array(list(itertools.product([0.05, 0.95], [0.1, 0.9])))
     draws = np.column_stack([np.repeat(sides[:, :1], 10, axis=1), sides[:, 1]])
-    assert np.argsort(-uncertainty_of(draws).epistemic, kind="stable")[:2].tolist() == [0, 1]
-    assert informative_rows(draws, 3).tolist() == [0, 10, 1]
+    assert np.argsort(-uncertainty_from_draws(draws).epistemic, kind="stable")[:2].tolist() == [0, 1]
+    assert select_bald(draws, 3).tolist() == [0, 10, 1]
 
 
 def test_ties_go_by_the_order_of_rows(rng):
     """Rows that teach nothing, and rows that teach the same, whatever their place."""
-    assert informative_rows(np.full((4, 6), 0.3), 6).tolist() == [0, 1, 2, 3, 4, 5]
+    assert select_bald(np.full((4, 6), 0.3), 6).tolist() == [0, 1, 2, 3, 4, 5]
     draws = np.tile(rng.random((5, 3)), 9)
-    assert max(informative_rows(draws, 3)[:1]) < 3
-    assert informative_rows(np.repeat(rng.random((5, 1)), 27, axis=1), 8).tolist() == list(range(8))
+    assert max(select_bald(draws, 3)[:1]) < 3
+    assert select_bald(np.repeat(rng.random((5, 1)), 27, axis=1), 8).tolist() == list(range(8))
 
 
 def test_sampled_labels_tell_what_all_would(rng):
@@ -193,30 +193,30 @@ def test_sampled_labels_tell_what_all_would(rng):
 def test_many_rows_are_sampled(rng):
     """Different rows, the same for the same generator, the first eleven those of enumeration."""
     draws = rng.beta(0.5, 0.5, (40, 60))
-    rows = informative_rows(draws, 30, default_rng(1))
+    rows = select_bald(draws, 30, default_rng(1))
     assert len(set(rows.tolist())) == 30
-    assert np.array_equal(informative_rows(draws, 30, default_rng(1)), rows)
-    assert np.array_equal(informative_rows(draws, 11), rows[:11])
+    assert np.array_equal(select_bald(draws, 30, default_rng(1)), rows)
+    assert np.array_equal(select_bald(draws, 11), rows[:11])
 
 
 def test_generator_is_needed_only_for_many_rows(rng):
     """Eleven rows of two classes, seven of three are enumerated; then it is asked for, and used."""
     assert [is_sampled(11, 2), is_sampled(12, 2), is_sampled(7, 3), is_sampled(8, 3)] == [False, True, False, True]
     generator = default_rng(0)
-    informative_rows(rng.random((4, 20)), 11, generator)
+    select_bald(rng.random((4, 20)), 11, generator)
     assert generator.random() == default_rng(0).random()
     with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator for n = 12 rows of 2 classes"):
-        informative_rows(rng.random((4, 20)), 12)
+        select_bald(rng.random((4, 20)), 12)
 
 
 def test_impossible_labels_are_never_sampled(rng):
     """Probabilities of 0 and 1 among chosen rows: no warning, no NaN, and sure rows last."""
     sure = rng.integers(0, 2, (6, 14)).astype(float)
-    rows = informative_rows(np.column_stack([np.ones((6, 3)), sure]), 17, default_rng(0))
+    rows = select_bald(np.column_stack([np.ones((6, 3)), sure]), 17, default_rng(0))
     assert sorted(rows.tolist()) == list(range(17))
     assert not set(rows[:2].tolist()) & {0, 1, 2}
     three = np.eye(3)[rng.integers(0, 3, (6, 12))]
-    assert len(set(informative_rows(three, 12, default_rng(0)).tolist())) == 12
+    assert len(set(select_bald(three, 12, default_rng(0)).tolist())) == 12
 
 
 def test_many_labels_do_not_underflow(rng):
@@ -227,11 +227,11 @@ def test_many_labels_do_not_underflow(rng):
         known = known.with_sampled_label(row, rng)
     assert np.exp(known.log_likelihood).max() == 0.0
     # They tell which draw it was, so all there is to learn.
-    assert redundancies(draws, known) == pytest.approx(uncertainty_of(draws).epistemic, abs=1e-2)
+    assert redundancies(draws, known) == pytest.approx(uncertainty_from_draws(draws).epistemic, abs=1e-2)
 
 
 @pytest.mark.parametrize(
-    ("chances", "message"),
+    ("probabilities", "message"),
     [
         ([0.1, 0.2], r"got shape \(2,\)"),
         (np.zeros((0, 3)), r"not empty; got shape \(0, 3\)"),
@@ -243,15 +243,15 @@ def test_many_labels_do_not_underflow(rng):
         ([[[0.5, 0.5], [0.5, 0.4]]], "sum to 1; got 0.9 at draw 0, row 1"),
     ],
 )
-def test_bad_chances_are_refused(chances, message):
+def test_bad_chances_are_refused(probabilities, message):
     """With their place."""
-    for function in (uncertainty_of, informative_rows):
+    for function in (uncertainty_from_draws, select_bald):
         with pytest.raises(ValueError, match=message):
-            function(chances)
+            function(probabilities)
 
 
 @pytest.mark.parametrize("n", [0, -1, 4, 1.0, True, "2", None, [1]])
 def test_bad_numbers_are_refused(n):
     """With what was seen, and what may be."""
     with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 3, the number of rows given; got"):
-        informative_rows([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], n)
+        select_bald([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], n)

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.model import softplus
-from softpolytope.model.collapsed import (
-    CollapsedPrior,
-    Observations,
-    log_likelihood,
-    log_posterior,
-    log_prior,
-)
+from softpolytope.model import _softplus as softplus
+from softpolytope.model._log_posterior import CollapsedPrior, Observations, log_likelihood, log_posterior, log_prior
 
 PRIOR = CollapsedPrior(mass=1.7, concentration=0.6, precision_shape=0.8, precision_rate=0.3)
 

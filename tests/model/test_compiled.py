@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from scipy import sparse, special
 
-from softpolytope.model import _collapsed, _prior, _vector_math
-from softpolytope.model.collapsed import CollapsedPrior, Observations, log_likelihood, log_prior
-from softpolytope.model.softplus import log_softplus
+from softpolytope.model._kernels import collapsed as _collapsed
+from softpolytope.model._kernels import prior as _prior
+from softpolytope.model._kernels import vector_math as _vector_math
+from softpolytope.model._log_posterior import CollapsedPrior, Observations, log_likelihood, log_prior
+from softpolytope.model._softplus import log_softplus
 
 ULP = np.finfo(float).eps
 

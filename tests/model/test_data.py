@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.model.data import TrainingData
+from softpolytope.data._dataset import TrainingData
 
 
 def table(rng, n_rows=200, n_columns=4):

@@ -5,7 +5,7 @@ import pytest
 from checks import LEVEL, mean_pvalue
 
 from softpolytope.distributions import crt
-from softpolytope.model.latent_counts import expected_counts
+from softpolytope.model._expected_counts import expected_counts
 
 N_SIMULATED = 400_000
 WEIGHTS = np.array([0.6, 1.5])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softpolytope.model.partition import Preparation
+from softpolytope.data._partitions import Preparation
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int16, bool])
@@ -12,11 +12,11 @@ def test_dense_rows_are_centred_and_divided(kind, n_rows, rng):
     """To the bits of NumPy's operations, whatever the numbers are stored as."""
     X = (10.0 * rng.standard_normal((n_rows, 5))).astype(kind)
     y = rng.integers(0, 2, n_rows)
-    centre = np.concatenate([[0.0], rng.standard_normal(5)])
+    center = np.concatenate([[0.0], rng.standard_normal(5)])
     scale = np.concatenate([[1.0], rng.gamma(2.0, size=5)])
     is_constant = np.array([False, False, True, False, False, False])
-    ready = Preparation(np.arange(2), np.ones(2), centre, scale, np.ones(6), is_constant).coded((X, y, None))
-    expected = np.column_stack([np.ones(n_rows), (X.astype(np.float64) - centre[1:]) / scale[1:]])
+    ready = Preparation(np.arange(2), np.ones(2), center, scale, np.ones(6), is_constant).coded((X, y, None))
+    expected = np.column_stack([np.ones(n_rows), (X.astype(np.float64) - center[1:]) / scale[1:]])
     expected[:, 2] = 0.0
     np.testing.assert_array_equal(ready.design, expected)
     np.testing.assert_array_equal(ready.codes, y)

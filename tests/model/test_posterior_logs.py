@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier
-from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
+from softpolytope.model._posterior import Draws, LabelingPosterior, RegressionPosterior
 
 
 def posterior(*slopes_of_labelings):
@@ -15,7 +15,7 @@ def posterior(*slopes_of_labelings):
     for slopes in slopes_of_labelings:
         parts = [(np.array([[[0.0, slope]]]), np.ones(1), np.ones(1, dtype=bool), 0.0) for slope in slopes]
         draws = Draws.from_parts(parts)
-        labelings.append(LabellingPosterior(draws, draws[0], 1, *[np.zeros((1, 1))] * 3))
+        labelings.append(LabelingPosterior(draws, draws[0], 1, *[np.zeros((1, 1))] * 3))
     return RegressionPosterior(tuple(labelings))
 
 
@@ -30,10 +30,10 @@ def test_logs_of_any_size(slopes, x):
             events.append(sum(-mpmath.expm1(-rate) for rate in rates) / len(rates))
             survivals.append(sum(mpmath.exp(-rate) for rate in rates) / len(rates))
         if len(slopes) == 2:
-            chances = (events[0] + survivals[1]) / 2, (survivals[0] + events[1]) / 2
+            probabilities = (events[0] + survivals[1]) / 2, (survivals[0] + events[1]) / 2
         else:
-            chances = events[0], survivals[0]
-        expected = [float(mpmath.log(chance)) for chance in chances]
+            probabilities = events[0], survivals[0]
+        expected = [float(mpmath.log(chance)) for chance in probabilities]
     found = posterior(*slopes).log_probabilities(np.array([[x]]), "mean")
     for log_chance, exact in zip(found, expected, strict=True):
         assert log_chance[0] == pytest.approx(exact, rel=1e-12, abs=1e-12)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softpolytope.model.prior import Prior
+from softpolytope.model._prior import Prior
 
 
 @pytest.mark.parametrize("name", ["mass_shape", "mass_rate", "concentration_rate", "precision_shape", "precision_rate"])

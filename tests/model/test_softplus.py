@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from softpolytope.model import softplus as model
+from softpolytope.model import _softplus as model
 
 TOLERANCE = 1e-13
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.model import training_rows
-from softpolytope.model.training_rows import TrainingRows, row_hashes
+from softpolytope.model import _training_rows as training_rows
+from softpolytope.model._training_rows import TrainingRows, row_hashes
 
 
 def test_rows_are_recognized_in_whatever_form(rng):

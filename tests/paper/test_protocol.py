@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from softpolytope.data._dataset import TrainingData
 from softpolytope.datasets import make_circle
-from softpolytope.gibbs.run import run_chains
-from softpolytope.model.data import TrainingData
-from softpolytope.model.prior import Prior
+from softpolytope.gibbs._run import run_chains
+from softpolytope.model._prior import Prior
 from softpolytope.paper import TableProtocol, paper_settings
 
 

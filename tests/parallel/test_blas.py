@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from softpolytope.estimators._partitions import surveyed
-from softpolytope.parallel import places
-from softpolytope.parallel.blas import one_blas_thread
-from softpolytope.parallel.sources import source_of
+from softpolytope.estimators._partitions import summarize
+from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel._blas import one_blas_thread
+from softpolytope.parallel._sources import open_source
 
 pytestmark = pytest.mark.skipif(
     not any(pool["user_api"] == "blas" for pool in threadpool_info()), reason="no library whose threads can be told"
@@ -58,9 +58,9 @@ def test_survey_of_rows_does_not_depend_on_threads(tmp_path, rng):
     for limit in (1, 2, 4):
         with threadpool_limits(limit, user_api="blas"):
             files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
-            source = source_of(*files, None, has_client=False, is_limited=True)
-            with places.place_of(source, None, 2**31, 1) as place:
-                survey = surveyed(place, None)
+            source = open_source(*files, None, has_client=False, is_limited=True)
+            with places.open_partition_store(source, None, 2**31, 1) as place:
+                survey = summarize(place, None)
         moments = [item for _, item in sorted(survey.by_label.items())]
         found.add(b"".join(item.mean.tobytes() + item.square.tobytes() for item in moments))
     assert len(found) == 1

@@ -13,11 +13,11 @@ from partitioned import sha
 from sklearn.datasets import make_moons
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.optimise import climb_log
-from softpolytope.parallel import checkpoint as checkpoint_module
-from softpolytope.parallel import whole_files
-from softpolytope.parallel.checkpoint import CheckpointPlan
-from softpolytope.parallel.whole_files import ScratchFolder, replacing
+from softpolytope.optimize import _checkpoints as climb_log
+from softpolytope.parallel import _checkpoint as checkpoint_module
+from softpolytope.parallel import _whole_files as whole_files
+from softpolytope.parallel._checkpoint import CheckpointPlan
+from softpolytope.parallel._whole_files import ScratchFolder, replacing
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
 
@@ -87,14 +87,14 @@ def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
 
 def test_an_empty_file_is_none(tmp_path):
     """A power cut leaves one where a file did not wait for the disk; the run starts again."""
-    (tmp_path / "labelling0-chain0.npz").touch()
+    (tmp_path / "labeling0-chain0.npz").touch()
     assert CheckpointPlan(tmp_path).opened(".").for_chain(0, 0).read("") is None
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from softpolytope.parallel.whole_files import ScratchFolder, replacing
+from softpolytope.parallel._whole_files import ScratchFolder, replacing
 scratch = ScratchFolder()
 with replacing(Path(sys.argv[1]), is_synced=False) as file:
     file.write(b"half")
@@ -117,7 +117,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = tmp_path / "files"
     folder.mkdir()
-    for name in ("climbs.npz", "labelling0-chain3.npz"):
+    for name in ("climbs.npz", "labeling0-chain3.npz"):
         killed_while_writing(folder / name)
     others = {".climbs.npz.backup", ".model.0123456789abcdef", ".notes.npz.0123456789abcdef"}
     for name in others:
@@ -215,10 +215,10 @@ def test_climbs_are_kept_to_the_bit(tmp_path):
     """Of modes of different sizes, and of none."""
     rng = np.random.default_rng(0)
     plan = CheckpointPlan(tmp_path)
-    log = climb_log.ClimbLog(plan, "one", lambda: "the same")
+    log = climb_log.ModeCheckpoints(plan, "one", lambda: "the same")
     assert log.find("climb0") is None
     climbs = {
-        f"climb{number}": climb_log.Climbed(
+        f"climb{number}": climb_log.OptimizedMode(
             climb_log.Mode(rng.standard_normal((number + 1, 2, 3)), rng.standard_normal(number + 1)), -1.5 * number, 1
         )
         for number in range(4)
@@ -226,7 +226,7 @@ def test_climbs_are_kept_to_the_bit(tmp_path):
     for name, climbed in climbs.items():
         log.add(name, climbed)
     log.close()
-    again = climb_log.ClimbLog(plan, "one", lambda: "the same")
+    again = climb_log.ModeCheckpoints(plan, "one", lambda: "the same")
     for name, climbed in climbs.items():
         found = again.find(name)
         assert np.array_equal(found.mode.coefficients, climbed.mode.coefficients)

@@ -15,16 +15,19 @@ import numpy as np
 import pytest
 from partitioned import CHUNK, FITS, model, rows, sha
 
-from softpolytope.optimise import climb_log
-from softpolytope.parallel.checkpoint import CheckpointPlan
-from softpolytope.parallel.homes import HomeLostError
-from softpolytope.parallel.tasks import Reporting
+from softpolytope.optimize import _checkpoints as climb_log
+from softpolytope.parallel._blocks import BlocksLostError
+from softpolytope.parallel._checkpoint import CheckpointPlan
+from softpolytope.parallel._threads import Reporting
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from softpolytope.parallel import dask_cluster, dask_home, dask_place, dask_worker  # noqa: E402
+from softpolytope.parallel.dask import _blocks as dask_home  # noqa: E402
+from softpolytope.parallel.dask import _cluster as dask_cluster  # noqa: E402
+from softpolytope.parallel.dask import _placement as dask_place  # noqa: E402
+from softpolytope.parallel.dask import _worker as dask_worker  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -84,7 +87,7 @@ class Trouble:
     def __init__(self, patch, when, do):
         self.n_calls, self.n_done = 0, 0
         lock = threading.Lock()
-        everywhere = dask_home.DaskHome._everywhere
+        everywhere = dask_home.DaskBlocks._everywhere
 
         def troubled(home, calls):
             with lock:
@@ -95,7 +98,7 @@ class Trouble:
                 do()
             return everywhere(home, calls)
 
-        patch.setattr(dask_home.DaskHome, "_everywhere", troubled)
+        patch.setattr(dask_home.DaskBlocks, "_everywhere", troubled)
 
 
 def pids(client):
@@ -147,14 +150,14 @@ def test_copies_are_lost_too(client, expected, monkeypatch):
     X, y = arrays()
     monkeypatch.setattr(dask_home, "SWEEPS_BETWEEN_COPIES", 2)
     starts = []
-    build_from = dask_home.DaskHome._build_from
+    build_from = dask_home.DaskBlocks._build_from
 
     def noted(self, base, partitions):
         if partitions:
             starts.append("copies" if base.copies is not None else "new")
         build_from(self, base, partitions)
 
-    monkeypatch.setattr(dask_home.DaskHome, "_build_from", noted)
+    monkeypatch.setattr(dask_home.DaskBlocks, "_build_from", noted)
     alive = dask_cluster.Cluster.alive
     are_lost = [False]
     monkeypatch.setattr(dask_cluster.Cluster, "alive", lambda *given: set() if are_lost[0] else alive(*given))
@@ -182,7 +185,7 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
     """A copy that the scheduler made again, where there was nothing to copy, is told from a true one."""
     X, y = arrays()
     monkeypatch.setattr(dask_home, "SWEEPS_BETWEEN_COPIES", 2)
-    secure = dask_home.DaskHome.secure
+    secure = dask_home.DaskBlocks.secure
 
     def emptied(self):
         secure(self)
@@ -190,7 +193,7 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
             if base.copies:
                 base.copies = dict.fromkeys(base.copies, client.submit(dict, pure=False))
 
-    monkeypatch.setattr(dask_home.DaskHome, "secure", emptied)
+    monkeypatch.setattr(dask_home.DaskBlocks, "secure", emptied)
     sweeps = [0]
 
     def is_time(_, method):
@@ -204,7 +207,7 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
 
 
 # Places that a worker has rows of; workers do not have this module.
-KEPT_PLACES = "len(__import__('softpolytope.parallel.dask_worker', fromlist=['_KEEPERS'])._KEEPERS)"
+KEPT_PLACES = "len(__import__('softpolytope.parallel.dask._worker', fromlist=['_KEEPERS'])._KEEPERS)"
 
 
 def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
@@ -212,8 +215,10 @@ def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
     X, y = arrays()
     silent = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
     place = []
-    make = dask_place.DaskPlace.__init__
-    monkeypatch.setattr(dask_place.DaskPlace, "__init__", lambda self, *given: place.append(self) or make(self, *given))
+    make = dask_place.DaskPartitionStore.__init__
+    monkeypatch.setattr(
+        dask_place.DaskPartitionStore, "__init__", lambda self, *given: place.append(self) or make(self, *given)
+    )
 
     def give_up():
         slots = {slot for slot in place[0].by_slot(list(range(place[0].n_partitions))) if slot.address == silent}
@@ -347,7 +352,7 @@ def test_worker_without_the_package_is_told(client, monkeypatch):
 def test_silent_worker_is_given_up(client, expected, monkeypatch):
     """A worker that lives but does not answer in many times the usual time is not waited for."""
     X, y = arrays()
-    monkeypatch.setattr(dask_home, "LEAST_PATIENCE", 4.0)
+    monkeypatch.setattr(dask_home, "MIN_PATIENCE", 4.0)
     monkeypatch.setattr(dask_home, "PATIENCE_FACTOR", 1e-9)
     address = sorted(client.nthreads())[0]
     busy = []
@@ -368,9 +373,9 @@ def test_worker_busy_from_the_beginning_is_not_waited_for(client, expected, monk
     addresses = sorted(client.nthreads())
     busy = [client.submit(time.sleep, 9, workers=[addresses[0]], pure=False, priority=1000)]
     assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
-    monkeypatch.setattr(dask_cluster, "MOST_IMPORTS", 1)
+    monkeypatch.setattr(dask_cluster, "MAX_IMPORTS", 1)
     busy += [client.submit(time.sleep, 12, workers=[address], pure=False, priority=1000) for address in addresses]
-    with pytest.raises(HomeLostError, match="may be busy with other work"):
+    with pytest.raises(BlocksLostError, match="may be busy with other work"):
         model("collapsed").fit(X, y, client=client)
     client.gather(busy)
 
@@ -381,13 +386,13 @@ def test_late_worker_gets_partitions(cluster, client, expected, monkeypatch):
     X, y = arrays()
     monkeypatch.setattr(dask_place, "BETWEEN_REBALANCES", 0.1)
     owners = []
-    move_to = dask_place.DaskPlace._move_to
+    move_to = dask_place.DaskPartitionStore._move_to
 
     def noted(self, slots):
         move_to(self, slots)
         owners.append({slot.address: list(self._slots.values()).count(slot) for slot in slots})
 
-    monkeypatch.setattr(dask_place.DaskPlace, "_move_to", noted)
+    monkeypatch.setattr(dask_place.DaskPartitionStore, "_move_to", noted)
     Trouble(monkeypatch, lambda n_calls, _: n_calls == 30, lambda: scaled(cluster, client, 2))
     assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
     assert sorted(owners[0].values()) == [3, 3]
@@ -431,7 +436,7 @@ def test_nothing_as_long_as_the_rows_travels(client, monkeypatch):
         X, y = np.tile(X, (copies, 1)), np.tile(y, copies)
         given = da.from_array(X, chunks=(CHUNK * copies, 3)), da.from_array(y, chunks=CHUNK * copies)
         found = []
-        ask_all = dask_home.DaskHome._ask_all
+        ask_all = dask_home.DaskBlocks._ask_all
 
         def noted(self, task, patience, found=found, ask_all=ask_all):
             answer = ask_all(self, task, patience)
@@ -440,7 +445,7 @@ def test_nothing_as_long_as_the_rows_travels(client, monkeypatch):
             return answer
 
         with monkeypatch.context() as patch:
-            patch.setattr(dask_home.DaskHome, "_ask_all", noted)
+            patch.setattr(dask_home.DaskBlocks, "_ask_all", noted)
             model("paper", n_sweeps=3).fit(*given, client=client)
         sizes[copies] = found[1:]  # the first is the survey, which brings a few rows for diagnostics
     assert len(sizes[1]) == len(sizes[10])
@@ -497,7 +502,7 @@ def test_lost_scheduler_ends_the_fit_with_a_checkpoint(kind, changes, tmp_path, 
     try:
         client = distributed.Client(process.stdout.readline().strip(), set_as_default=False)
         Trouble(monkeypatch, is_time, kill)
-        with pytest.raises(HomeLostError, match=f"saved in {folder}: .*goes on from there"):
+        with pytest.raises(BlocksLostError, match=f"saved in {folder}: .*goes on from there"):
             model(kind, checkpoint=folder, **changes).fit(X, y, client=client)
         assert time.monotonic() - killed[0] < 30.0
         client.close(timeout=1)

@@ -14,17 +14,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.partitions import LatentRecipe
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.partition import Preparation
-from softpolytope.optimise import rows as rows_module
-from softpolytope.optimise import search
-from softpolytope.parallel import keeper, places, sources
-from softpolytope.parallel.checkpoint import CheckpointPlan
-from softpolytope.parallel.memory import Allowance, allowance, bytes_of
-from softpolytope.parallel.tasks import Reporting
+from softpolytope.data._partitions import Preparation
+from softpolytope.gibbs._block_factory import LatentBlockFactory
+from softpolytope.gibbs._chain import ChainSettings
+from softpolytope.gibbs._sweep import Moves
+from softpolytope.gibbs._trace import Schedule
+from softpolytope.optimize import _search as search
+from softpolytope.optimize import _subsampling as rows_module
+from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_cache as keeper
+from softpolytope.parallel import _sources as sources
+from softpolytope.parallel._checkpoint import CheckpointPlan
+from softpolytope.parallel._memory import Allowance, allowance, parse_bytes
+from softpolytope.parallel._threads import Reporting
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -51,7 +53,7 @@ def files(tmp_path):
 
 def test_order_of_a_file_does_not_matter(files, tmp_path, monkeypatch):
     """A .npy file by columns (Fortran's order) gives the bits of one by rows; a part of a map is refused as that."""
-    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", 1000)  # three partitions, the last of them smaller
+    monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", 1000)  # three partitions, the last of them smaller
     X, y = files
     np.save(tmp_path / "F.npy", np.asfortranarray(X))
     by_column = np.load(tmp_path / "F.npy", mmap_mode="r")
@@ -70,13 +72,13 @@ def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
     X, y = arrays()
     expected = sha(model(kind, n_sweeps=6).fit(X, y, max_memory="8GB"))
     visits = []
-    run = keeper.Keeper.run
+    run = keeper.PartitionCache.run
 
     def watched(self, home, at, calls):
         visits.append((self._stays[home, at].blocks is not None, self._stays[home, at].rests))
         return run(self, home, at, calls)
 
-    monkeypatch.setattr(keeper.Keeper, "run", watched)
+    monkeypatch.setattr(keeper.PartitionCache, "run", watched)
     for room in (0, 40_000, 300_000):
         monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
         assert sha(model(kind, n_sweeps=6, n_jobs=2).fit(X, y, max_memory="8GB")) == expected
@@ -95,7 +97,7 @@ def test_partitions_of_one_label(room, monkeypatch):
     assert sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB")) == expected
 
 
-class SlowRecipe(keeper.StatelessRecipe):
+class SlowRecipe(keeper.StatelessBlockFactory):
     """Blocks that take their time, and count how often they are made."""
 
     rows_key = None
@@ -121,7 +123,7 @@ class SlowRecipe(keeper.StatelessRecipe):
 
 def test_threads_that_share_a_home_make_its_blocks_once():
     """Nothing is made twice, and when it is given up no room is lost."""
-    kept = keeper.Keeper(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 10**6))
+    kept = keeper.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 10**6))
     for home in "abc":
         recipe = SlowRecipe()
         with ThreadPoolExecutor(8) as pool:
@@ -135,7 +137,7 @@ def test_threads_that_share_a_home_make_its_blocks_once():
 
 def test_threads_do_not_take_more_room_than_there_is():
     """Room is looked for and taken in one step."""
-    kept = keeper.Keeper(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 20_500))
+    kept = keeper.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 20_500))
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda home: kept.take_once(str(home), 0, SlowRecipe()), range(60)))
     in_memory = sum(stay.blocks is not None for stay in kept._stays.values())
@@ -149,13 +151,16 @@ def test_blocks_are_given_up_when_they_have_served(kind, monkeypatch):
     X, y = rows()
     y = y + (X[:, 2] > 1.0)
     places_made = []
-    of = places.place_of
+    of = places.open_partition_store
     monkeypatch.setattr(
-        "softpolytope.estimators._base.place_of", lambda *given: places_made.append(of(*given)) or places_made[-1]
+        "softpolytope.estimators._base.open_partition_store",
+        lambda *given: places_made.append(of(*given)) or places_made[-1],
     )
     left = []
-    close = places.LocalPlace.close
-    monkeypatch.setattr(places.LocalPlace, "close", lambda self: left.append(len(self.keeper._stays)) or close(self))
+    close = places.LocalPartitionStore.close
+    monkeypatch.setattr(
+        places.LocalPartitionStore, "close", lambda self: left.append(len(self.keeper._stays)) or close(self)
+    )
     model(kind, n_sweeps=4).fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), max_memory="8GB")
     assert left == [0]
 
@@ -167,7 +172,7 @@ def test_sizes_count_rows_that_blocks_copy(rng):
     settings = ChainSettings(3, 1, Prior(precision_rate=3.0), Moves.of("paper"), Schedule(10, 5, 5))
     one, zero = np.ones(21), np.zeros(21)
     preparation = Preparation(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
-    recipe = LatentRecipe(preparation, 1, False, settings)  # noqa: FBT003
+    recipe = LatentBlockFactory(preparation, 1, False, settings)  # noqa: FBT003
     for X, given in ((raw, weights), (sparse.csr_array(raw), None), (sparse.csr_array(raw), weights)):
         coded = preparation.coded((X, y, given))
         blocks = recipe.blocks(coded, 0)
@@ -182,9 +187,9 @@ def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
     load = sources.FileSource.load
     monkeypatch.setattr(sources.FileSource, "load", lambda self, part: loads.append(part) or load(self, part))
     monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 1, 0))
-    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", 1024)
-    source = sources.source_of(*files, None, has_client=False, is_limited=True)
-    with places.place_of(source, None, 2**30, 1) as place:
+    monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", 1024)
+    source = sources.open_source(*files, None, has_client=False, is_limited=True)
+    with places.open_partition_store(source, None, 2**30, 1) as place:
         home = place.home(AddingRecipe())
         number = np.array([1.0])
         home.each("add", number)
@@ -211,7 +216,7 @@ class Adding:
         return self.sum
 
 
-class AddingRecipe(keeper.StatelessRecipe):
+class AddingRecipe(keeper.StatelessBlockFactory):
     """One such block for a partition."""
 
     rows_key = None
@@ -259,8 +264,8 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
     """The scale is chosen with a sample brought here; larger ones stay in their partitions. Memory changes nothing."""
     X, y = arrays()
     for module in (search, rows_module):
-        monkeypatch.setattr(module, "MOST_ROWS_FOR_SCALE", 300)
-    monkeypatch.setattr(search, "SMALLEST_GAIN", -10.0)  # so that all sizes are climbed with
+        monkeypatch.setattr(module, "MAX_ROWS_FOR_SCALE", 300)
+    monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
     sizes = []
     home_of = rows_module.RowsInPartitions.home
     monkeypatch.setattr(
@@ -303,8 +308,8 @@ def test_survey_gives_the_units_of_memory():
 
 def test_files_are_partitions(files, tmp_path, monkeypatch):
     """A memory map, its path, and the same chunks of a Dask array give the same draws; all partitions are read."""
-    monkeypatch.setattr(sources, "MOST_PARTITION_ROWS", CHUNK)
-    monkeypatch.setattr(sources, "FEWEST_PARTITION_ROWS", CHUNK)
+    monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", CHUNK)
+    monkeypatch.setattr(sources, "MIN_PARTITION_ROWS", CHUNK)
     X, y = arrays()
     expected = sha(model("collapsed").fit(X, y, max_memory="8GB"))
     assert sha(model("collapsed").fit(*files, max_memory="8GB")) == expected
@@ -377,7 +382,7 @@ def wrong_uses():
 def test_wrong_use_is_said_before_any_work(case, monkeypatch):
     """Nothing is loaded before the error."""
     X, y, keywords, message = wrong_uses()[case]
-    monkeypatch.setattr(keeper.Keeper, "run", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(keeper.PartitionCache, "run", lambda *_: pytest.fail("work was done"))
     with pytest.raises(ValueError, match=message):
         model("map").fit(X, y, **keywords)
 
@@ -434,7 +439,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.parallel.memory import resident_bytes
+from softpolytope.parallel._memory import resident_bytes
 X, y = (np.load(f"{sys.argv[1]}/{name}.npy", mmap_mode="r") for name in "Xy")
 model = SumStackSoftplusClassifier(max_experts=4, n_layers=2, symmetric=False, random_state=0, n_jobs=2,
     inference="gibbs", scan=sys.argv[2], start="random", n_sweeps=2, n_chains=1)
@@ -464,9 +469,9 @@ def test_memory_stays_within_its_limit(scan, tmp_path, rng):
 
 def test_sizes_and_shares():
     """Texts become bytes; the memory is shared, and too little of it is refused."""
-    assert bytes_of("3 MiB") == 3 * 2**20
+    assert parse_bytes("3 MiB") == 3 * 2**20
     with pytest.raises(ValueError, match="max_memory"):
-        bytes_of("-3GB")
+        parse_bytes("-3GB")
     shared = allowance(8 * 10**9, 10**8, 4)
     assert shared.n_in_flight == 4
     with pytest.raises(ValueError, match="smaller partitions"):

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from softpolytope.parallel.homes import SerialHome, ThreadHome
-from softpolytope.parallel.sums import GROUP_BLOCKS, merged, total_of, tree_total
+from softpolytope.parallel._blocks import SerialBlocks, ThreadBlocks
+from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, merged, tree_sum
 
 
 class Block:
@@ -35,16 +35,16 @@ def test_bits_do_not_depend_on_who_adds(n_leaves, rng):
         own = {(0, leaf): leaves[leaf] for leaf in range(n_leaves) if owners[leaf] == owner}
         nodes |= merged(own, n_leaves)
     (total,) = merged(nodes, n_leaves).values()
-    assert total == tree_total(leaves)
+    assert total == tree_sum(leaves)
 
 
 def test_order_matters_for_these_numbers(rng):
     """The numbers of these tests would show another order of additions."""
     leaves = [rng.standard_normal() * 10.0 ** rng.integers(-12, 12) for _ in range(100)]
-    assert tree_total(leaves) != sum(leaves)
+    assert tree_sum(leaves) != sum(leaves)
 
 
-def test_neighbours_are_few_nodes():
+def test_neighbors_are_few_nodes():
     """A contiguous share of many leaves is sent as a number of nodes that grows as their logarithm."""
     assert len(merged({(0, leaf): 1.0 for leaf in range(300, 700)}, 1000)) <= 2 * 10
 
@@ -53,11 +53,11 @@ def test_neighbours_are_few_nodes():
 def test_serial_and_threads_agree(n_blocks, rng):
     """Any number of threads gives the bits of a plain loop."""
     given = blocks(rng, n_blocks)
-    expected = SerialHome(given).total("shifted", 1.0)
-    np.testing.assert_array_equal(expected, total_of([block.shifted(1.0) for block in given]))
+    expected = SerialBlocks(given).total("shifted", 1.0)
+    np.testing.assert_array_equal(expected, fixed_order_sum([block.shifted(1.0) for block in given]))
     with ThreadPoolExecutor(3) as pool:
         for n_threads in (1, 2, 3):
-            home = ThreadHome(given, pool, n_threads)
+            home = ThreadBlocks(given, pool, n_threads)
             np.testing.assert_array_equal(home.total("shifted", 1.0), expected)
             assert len(home.map("shifted", 0.0)) == n_blocks
 
@@ -68,4 +68,4 @@ def test_one_group_is_added_from_left_to_right(rng):
     expected = given[0].values
     for block in given[1:]:
         expected = expected + block.values
-    np.testing.assert_array_equal(SerialHome(given).total("shifted", 0.0), expected)
+    np.testing.assert_array_equal(SerialBlocks(given).total("shifted", 0.0), expected)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from softpolytope.parallel.tasks import Progress, Reporting, run_all
+from softpolytope.parallel._threads import Progress, Reporting, run_all
 
 PROGRESS = Progress(0, 0, 1, 2, "climbs", -1.0, 3)
 

@@ -10,7 +10,7 @@ from softpolytope.datasets import make_circle
 
 
 def ring(n_rows, seed=0):
-    """Rows of a ring around a disc, labelled by name, in any order."""
+    """Rows of a ring around a disc, labeled by name, in any order."""
     X, y = make_circle(n_rows, random_state=seed)
     order = np.random.default_rng(seed).permutation(n_rows)
     return X[order], np.where(y == 1, "ring", "disc")[order]
@@ -52,7 +52,7 @@ def several():
 
 @pytest.fixture(scope="session")
 def single():
-    """One feature, one expert, one labelling, predicting with the best mode."""
+    """One feature, one expert, one labeling, predicting with the best mode."""
     rng = np.random.default_rng(4)
     X = rng.normal(size=(120, 1))
     y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)

@@ -11,13 +11,14 @@ from sklearn.base import clone
 from sklearn.metrics import brier_score_loss, log_loss
 
 from softpolytope import SumSoftplusClassifier
-from softpolytope.report import payload, words
-from softpolytope.report.content import Given, content_of, weight_bands
-from softpolytope.report.payload import encoded_column, kept_draws, largest_difference, payload_of
-from softpolytope.report.scores import Calibration, calibration_of, majority_score
-from softpolytope.report.sections import scores_section, weights_section
+from softpolytope.report import _payload as payload
+from softpolytope.report import _text as words
+from softpolytope.report._payload import encoded_column, kept_draws, largest_difference, make_payload
+from softpolytope.report._scores import Calibration, calibration_of, majority_score
+from softpolytope.report._sections import scores_section, weights_section
+from softpolytope.report._summary import ReportOptions, summarize_model, weight_bands
 
-NOTHING = Given()
+NOTHING = ReportOptions()
 
 
 def decoded(item):
@@ -30,12 +31,12 @@ def decoded(item):
 def test_scores_are_those_of_scikit_learn(any_model):
     """Error, log-loss and, with two classes, the Brier score."""
     model, X, y = any_model
-    own = content_of(model, X, y, NOTHING).scores[0]
-    chances = model.predict_proba(X)
+    own = summarize_model(model, X, y, NOTHING).scores[0]
+    probabilities = model.predict_proba(X)
     assert own.error == pytest.approx(1.0 - model.score(X, y))
-    assert own.log_loss == pytest.approx(log_loss(y, chances, labels=model.classes_))
+    assert own.log_loss == pytest.approx(log_loss(y, probabilities, labels=model.classes_))
     if len(model.classes_) == 2:
-        assert own.brier == pytest.approx(brier_score_loss(y == model.classes_[1], chances[:, 1]))
+        assert own.brier == pytest.approx(brier_score_loss(y == model.classes_[1], probabilities[:, 1]))
     assert own.error_interval[0] <= own.error <= own.error_interval[1] or own.error == 0.0
 
 
@@ -49,7 +50,7 @@ def test_majority_vote_knows_the_shares():
 
 def test_baselines_are_beside_it(modes):
     """Those given are there, with what is missing left open."""
-    scores = content_of(*modes, Given(baselines={"SVM": {"error": 0.1}, "LR": {"log_loss": 0.3}})).scores
+    scores = summarize_model(*modes, ReportOptions(baselines={"SVM": {"error": 0.1}, "LR": {"log_loss": 0.3}})).scores
     assert [(score.name, score.error, score.log_loss) for score in scores[2:]] == [
         ("SVM", 0.1, None),
         ("LR", None, 0.3),
@@ -59,7 +60,7 @@ def test_baselines_are_beside_it(modes):
 def test_scores_on_other_rows_are_compared_with_nothing(modes):
     """They are shown, and neither they nor the model are called better or best for it."""
     elsewhere = {"LR, elsewhere": {"error": 0.0, "log_loss": 0.0}, "SVM, elsewhere": {"error": 1.0}}
-    content = content_of(*modes, Given(elsewhere=elsewhere))
+    content = summarize_model(*modes, ReportOptions(elsewhere=elsewhere))
     assert [(score.name, score.error, score.is_comparable) for score in content.scores[2:]] == [
         ("LR, elsewhere", 0.0, False),
         ("SVM, elsewhere", 1.0, False),
@@ -72,36 +73,36 @@ def test_scores_on_other_rows_are_compared_with_nothing(modes):
     # What is of these rows is compared as ever.
     own = told.partition("This model")[2].partition("</tr>")[0]
     assert own.count("best") == 3
-    given = Given(baselines={"LR": {"error": 0.0}}, elsewhere={"SVM, elsewhere": {"error": 0.0}})
-    content = content_of(*modes, given)
+    given = ReportOptions(baselines={"LR": {"error": 0.0}}, elsewhere={"SVM, elsewhere": {"error": 0.0}})
+    content = summarize_model(*modes, given)
     assert [check.text for check in words.checks(content) if "did better" in check.text] == [
         "LR did better in error or log-loss; see section 2."
     ]
-    assert "compared with none" not in scores_section(content_of(*modes, NOTHING))
+    assert "compared with none" not in scores_section(summarize_model(*modes, NOTHING))
 
 
 @pytest.mark.parametrize("values", [{"error": 12.5}, {"log_loss": float("nan")}])
 def test_impossible_baselines_are_refused(modes, values):
     """Per cent in the place of shares, and numbers that are none."""
     with pytest.raises(ValueError, match="baselines"):
-        content_of(*modes, Given(baselines={"SVM": values}))
+        summarize_model(*modes, ReportOptions(baselines={"SVM": values}))
     with pytest.raises(ValueError, match="elsewhere"):
-        content_of(*modes, Given(elsewhere={"SVM": values}))
+        summarize_model(*modes, ReportOptions(elsewhere={"SVM": values}))
 
 
 def test_calibration_has_fifteen_bins_and_beta_bands(rng):
     """Bands are quantiles of Beta(k + 1/2, n - k + 1/2)."""
-    chances = rng.random(3000)
-    is_true = rng.random(3000) < chances
-    found = calibration_of(chances, is_true)
+    probabilities = rng.random(3000)
+    is_true = rng.random(3000) < probabilities
+    found = calibration_of(probabilities, is_true)
     assert found.counts.sum() == 3000
     assert len(found.counts) == 15
-    inside = (chances >= 2 / 15) & (chances < 3 / 15)
+    inside = (probabilities >= 2 / 15) & (probabilities < 3 / 15)
     k, n = is_true[inside].sum(), inside.sum()
     np.testing.assert_allclose(found.bands[2], stats.beta(k + 0.5, n - k + 0.5).ppf([0.055, 0.945]))
     assert (~found.is_covered).sum() <= found.most_misses
     # The test has teeth: probabilities that are too large are seen.
-    assert (~calibration_of(chances, rng.random(3000) < chances**2).is_covered).sum() > found.most_misses
+    assert (~calibration_of(probabilities, rng.random(3000) < probabilities**2).is_covered).sum() > found.most_misses
 
 
 def test_probabilities_of_zero_and_one_have_a_bin():
@@ -112,7 +113,7 @@ def test_probabilities_of_zero_and_one_have_a_bin():
 def test_rules_are_those_of_the_polytopes(modes):
     """In the order of weights, with the votes they have on the test rows, under the names given."""
     model, X, y = modes
-    content = content_of(model, X, y, Given(feature_names=["east", "north"]))
+    content = summarize_model(model, X, y, ReportOptions(feature_names=["east", "north"]))
     for side, item in zip(content.sides, model.polytopes(0.5), strict=True):
         votes = item.votes(X)
         for number, (rule, region) in enumerate(zip(side.rules, item.regions, strict=False)):
@@ -131,12 +132,12 @@ def test_weights_are_compared_by_rank(chains):
 
 def test_modes_are_compared_not_trusted(modes):
     """Plain modes have agreement but no intervals; chains the reverse."""
-    content = content_of(*modes, NOTHING)
+    content = summarize_model(*modes, NOTHING)
     assert not content.has_draws
     assert content.agreement.n_modes == 3
     assert 0.0 <= content.agreement.same_decision <= 1.0
     assert any("not draws" in sentence for sentence in words.fit_sentences(content))
-    assert "low" not in payload_of(content)["rows"]
+    assert "low" not in make_payload(content)["rows"]
     assert 'inference="gibbs"' in words.checks(content)[-1].text
     assert "may not be needed" not in weights_section(content)
 
@@ -146,8 +147,8 @@ def test_few_bootstrapped_modes_are_said_to_be_few(modes):
     model, X, y = modes
     for n_restarts, is_few in ((3, True), (18, False)):
         fitted = clone(model).set_params(bootstrap=True, n_restarts=n_restarts).fit(X, y)
-        content = content_of(fitted, X, y, NOTHING)
-        assert "low" in payload_of(content)["rows"]
+        content = summarize_model(fitted, X, y, NOTHING)
+        assert "low" in make_payload(content)["rows"]
         assert ("too few for 89%" in words.checks(content)[-1].text) is is_few
         assert "may not be needed" in weights_section(content)
 
@@ -155,7 +156,7 @@ def test_few_bootstrapped_modes_are_said_to_be_few(modes):
 def test_intervals_are_those_of_predict_interval(chains, several):
     """Of the second of two classes, or of the class decided for."""
     for model, X, y in (chains, several):
-        rows = payload_of(content_of(model, X, y, NOTHING))["rows"]
+        rows = make_payload(summarize_model(model, X, y, NOTHING))["rows"]
         wanted = model.predict_interval(X)
         if wanted.ndim == 3:
             wanted = wanted[np.arange(len(X)), np.searchsorted(model.classes_, model.predict(X))]
@@ -165,7 +166,7 @@ def test_intervals_are_those_of_predict_interval(chains, several):
 def test_rows_travel_nearly_exactly(any_model):
     """Values to single precision of their range, labels and decisions exactly."""
     model, X, y = any_model
-    rows = payload_of(content_of(model, X, y, NOTHING))["rows"]
+    rows = make_payload(summarize_model(model, X, y, NOTHING))["rows"]
     for column, wanted in zip(rows["values"], X.T, strict=True):
         found = decoded(column)
         found = np.array(column["list"])[found] if "list" in column else column["start"] + found.astype(float)
@@ -208,32 +209,32 @@ def test_many_numbers_with_holes_stay_numbers():
 
 def test_no_number_is_nan(any_model):
     """What goes to the page is JSON that every browser reads."""
-    json.dumps(payload_of(content_of(*any_model, NOTHING)), allow_nan=False)
+    json.dumps(make_payload(summarize_model(*any_model, NOTHING)), allow_nan=False)
 
 
 def test_too_many_rows_leave_the_certain_ones_out(modes, monkeypatch):
     """Wrong rows and the least certain stay, and the page is told which."""
-    monkeypatch.setattr(payload, "MOST_CHARACTERS_OF_CHANCES", 900)
-    monkeypatch.setattr(payload, "MOST_CHARACTERS_OF_VALUES", 200)
-    content = content_of(*modes, NOTHING)
-    rows = payload_of(content)["rows"]
+    monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_PROBABILITY", 900)
+    monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_VALUES", 200)
+    content = summarize_model(*modes, NOTHING)
+    rows = make_payload(content)["rows"]
     numbers = decoded(rows["numbers"])
     assert rows["n"] == len(numbers) < rows["nAll"] == len(content.codes)
     assert set(np.flatnonzero(content.is_wrong)) <= set(numbers.tolist())
     assert rows["nValues"] < rows["n"]
     assert sum(len(column["data"]) for column in rows["values"]) <= 200
     left = np.setdiff1d(np.arange(rows["nAll"]), numbers)
-    certainty = np.abs(content.chances[:, 1] - 0.5)
+    certainty = np.abs(content.probabilities[:, 1] - 0.5)
     right = numbers[~content.is_wrong[numbers]]
     assert certainty[left].min() >= certainty[right].max()
 
 
 def test_many_draws_are_thinned(chains, monkeypatch):
     """As many as there is room for, evenly spaced, and the page says how far off that is."""
-    content = content_of(*chains, NOTHING)
+    content = summarize_model(*chains, NOTHING)
     assert len(kept_draws(content)) == content.n_draws
     assert largest_difference(content) == 0.0
-    monkeypatch.setattr(payload, "MOST_HYPERPLANES", 40)
+    monkeypatch.setattr(payload, "MAX_HYPERPLANES", 40)
     kept = kept_draws(content)
     assert 1 <= len(kept) < content.n_draws
     assert kept[0] == 0
@@ -243,20 +244,20 @@ def test_many_draws_are_thinned(chains, monkeypatch):
 def test_rows_beyond_the_training_range_are_counted(modes):
     """One feature outside is enough."""
     model, X, y = modes
-    before = content_of(model, X, y, NOTHING).n_outside
+    before = summarize_model(model, X, y, NOTHING).n_outside
     moved = X.copy()
     moved[np.flatnonzero((np.abs(X) < 1).all(axis=1))[0], 1] = 50.0
-    assert content_of(model, moved, y, NOTHING).n_outside == before + 1
+    assert summarize_model(model, moved, y, NOTHING).n_outside == before + 1
 
 
 def test_checks_speak_of_what_is_wrong(modes):
     """A model no better than the majority, few rows, a single class."""
     model, X, y = modes
     swapped = np.where(y == "ring", "disc", "ring")
-    marks = {check.text[:12]: check.mark for check in words.checks(content_of(model, X, swapped, NOTHING))}
+    marks = {check.text[:12]: check.mark for check in words.checks(summarize_model(model, X, swapped, NOTHING))}
     assert marks["It errs on 9"] == "bad"
-    assert any("only 150 test rows" in check.text for check in words.checks(content_of(model, X, y, NOTHING)))
-    of_one = content_of(model, X[y == "ring"], y[y == "ring"], NOTHING)
+    assert any("only 150 test rows" in check.text for check in words.checks(summarize_model(model, X, y, NOTHING)))
+    of_one = summarize_model(model, X[y == "ring"], y[y == "ring"], NOTHING)
     assert words.checks(of_one)[0].text.startswith("All test rows are “ring”")
 
 
@@ -266,11 +267,11 @@ def test_data_frames_and_sparse_rows():
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
     y = (frame["a"] > frame["b"]).to_numpy()
     model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0)
-    content = content_of(model.fit(frame, y), frame, pd.Series(y), NOTHING)
+    content = summarize_model(model.fit(frame, y), frame, pd.Series(y), NOTHING)
     assert content.features.names == ("a", "b", "c")
     assert content.classes == ("False", "True")
     rows = sparse.csr_matrix(frame.to_numpy())
-    payload_of(content_of(model.fit(rows, y), rows, y, NOTHING))
+    make_payload(summarize_model(model.fit(rows, y), rows, y, NOTHING))
 
 
 @pytest.mark.parametrize(
@@ -288,13 +289,13 @@ def test_wrong_arguments_are_told(modes, given, y, message):
     """What was wrong, and what was seen."""
     model, X, labels = modes
     with pytest.raises(ValueError, match=message):
-        content_of(model, X, labels if y is None else y, Given(**given))
+        summarize_model(model, X, labels if y is None else y, ReportOptions(**given))
 
 
 def test_pipelines_are_refused():
     """Their last step is what a report is about."""
     with pytest.raises(ValueError, match="last step"):
-        content_of(object(), [[0.0]], [0], NOTHING)
+        summarize_model(object(), [[0.0]], [0], NOTHING)
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,28 @@ from softpolytope.report import evaluate
 
 def made(rng, n_rows, n_classes, digits=2):
     """Labels and probabilities with many ties."""
-    chances = rng.dirichlet(np.ones(n_classes), n_rows).round(digits)
-    chances[:, -1] = 1.0 - chances[:, :-1].sum(axis=1)
+    probabilities = rng.dirichlet(np.ones(n_classes), n_rows).round(digits)
+    probabilities[:, -1] = 1.0 - probabilities[:, :-1].sum(axis=1)
     labels = np.array(["no", "yes", "perhaps", "never"])[: max(n_classes, 2)]
     labels = np.sort(labels)
-    own = [rng.choice(labels, p=np.clip(row, 0.0, None) / np.clip(row, 0.0, None).sum()) for row in chances]
-    return np.array(own), np.clip(chances, 0.01, None) / np.clip(chances, 0.01, None).sum(axis=1, keepdims=True), labels
+    own = [rng.choice(labels, p=np.clip(row, 0.0, None) / np.clip(row, 0.0, None).sum()) for row in probabilities]
+    return (
+        np.array(own),
+        np.clip(probabilities, 0.01, None) / np.clip(probabilities, 0.01, None).sum(axis=1, keepdims=True),
+        labels,
+    )
 
 
 def test_two_classes(rng):
     """All scores are those of scikit-learn."""
-    y, chances, classes = made(rng, 300, 2)
-    found = evaluate(y, chances, classes)
-    decided = classes[chances.argmax(axis=1)]
+    y, probabilities, classes = made(rng, 300, 2)
+    found = evaluate(y, probabilities, classes)
+    decided = classes[probabilities.argmax(axis=1)]
     assert found.n_rows == 300
     assert found.score.error == pytest.approx(np.mean(decided != y))
-    assert found.score.log_loss == pytest.approx(log_loss(y, chances))
-    assert found.score.brier == pytest.approx(brier_score_loss(y == classes[1], chances[:, 1]))
-    assert found.auc == pytest.approx(roc_auc_score(y == classes[1], chances[:, 1]))
+    assert found.score.log_loss == pytest.approx(log_loss(y, probabilities))
+    assert found.score.brier == pytest.approx(brier_score_loss(y == classes[1], probabilities[:, 1]))
+    assert found.auc == pytest.approx(roc_auc_score(y == classes[1], probabilities[:, 1]))
     assert found.confusion.tolist() == confusion_matrix(y, decided, labels=classes).tolist()
     assert found.calibration.counts.sum() == 300
     assert found.majority.error == pytest.approx(min(np.mean(y == label) for label in classes))
@@ -34,23 +38,23 @@ def test_two_classes(rng):
 
 def test_four_classes(rng):
     """The mean over classes of the area of each against the others; a class without rows is left out of it."""
-    y, chances, classes = made(rng, 400, 4)
-    assert evaluate(y, chances, classes).auc == pytest.approx(roc_auc_score(y, chances, multi_class="ovr"))
+    y, probabilities, classes = made(rng, 400, 4)
+    assert evaluate(y, probabilities, classes).auc == pytest.approx(roc_auc_score(y, probabilities, multi_class="ovr"))
     is_kept = y != classes[2]
-    areas = [roc_auc_score(y[is_kept] == classes[k], chances[is_kept, k]) for k in (0, 1, 3)]
-    found = evaluate(y[is_kept], chances[is_kept], classes)
+    areas = [roc_auc_score(y[is_kept] == classes[k], probabilities[is_kept, k]) for k in (0, 1, 3)]
+    found = evaluate(y[is_kept], probabilities[is_kept], classes)
     assert found.auc == pytest.approx(np.mean(areas))
     assert found.confusion[2].sum() == 0
 
 
 def test_order_of_classes_and_given_decisions(rng):
     """Columns may be in any order; decisions replace those of the largest probability, not the probabilities."""
-    y, chances, classes = made(rng, 200, 4)
+    y, probabilities, classes = made(rng, 200, 4)
     order = [2, 0, 3, 1]
-    found, other = evaluate(y, chances, classes), evaluate(y, chances[:, order], classes[order])
+    found, other = evaluate(y, probabilities, classes), evaluate(y, probabilities[:, order], classes[order])
     assert other.score.log_loss == pytest.approx(found.score.log_loss)
     assert other.confusion.tolist() == found.confusion[np.ix_(order, order)].tolist()
-    decided = evaluate(y, chances, classes, decisions=y)
+    decided = evaluate(y, probabilities, classes, decisions=y)
     assert decided.score.error == 0.0
     assert decided.score.log_loss == found.score.log_loss
     assert decided.auc == found.auc
@@ -65,7 +69,7 @@ def test_rows_of_one_class():
 
 
 @pytest.mark.parametrize(
-    ("y", "chances", "message"),
+    ("y", "probabilities", "message"),
     [
         (["no"], [[0.5, 0.3, 0.2]], "a column for each of the 2 classes; got shape"),
         ([], np.empty((0, 2)), "probabilities must have one row or more"),
@@ -73,7 +77,7 @@ def test_rows_of_one_class():
         (["maybe"], [[0.5, 0.5]], "y holds 'maybe' at row 0, which is none of the model's classes"),
     ],
 )
-def test_wrong_shapes_and_labels(y, chances, message):
+def test_wrong_shapes_and_labels(y, probabilities, message):
     """Told in words."""
     with pytest.raises(ValueError, match=message):
-        evaluate(y, chances, ["no", "yes"])
+        evaluate(y, probabilities, ["no", "yes"])

@@ -9,7 +9,7 @@ import pytest
 
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.report import write_report
-from softpolytope.report.page import SCRIPTS, script_json, script_text
+from softpolytope.report._page import SCRIPTS, script_json, script_text
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -76,7 +76,7 @@ def test_all_sections_are_there(page):
     assert [link["href"] for link in page.of("a")][1:] == [f"#{name}" for name in sections]
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {section["aria-labelledby"] for section in page.of("section")} <= set(ids)
+    assert {section["aria-labeledby"] for section in page.of("section")} <= set(ids)
 
 
 def test_headings_do_not_skip_levels(page):
@@ -211,6 +211,6 @@ def test_files_of_the_program_are_short_and_all_used():
     """As the style guide asks of Python."""
     from importlib.resources import files  # noqa: PLC0415  # used here only
 
-    room = files("softpolytope.report")
+    room = files("softpolytope.report") / "static"
     assert {item.name for item in room.iterdir() if item.name.endswith(".js")} == set(SCRIPTS)
     assert all(len(room.joinpath(name).read_text().splitlines()) < 350 for name in SCRIPTS)

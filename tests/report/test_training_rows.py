@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.report import words, write_report
-from softpolytope.report.content import Given, content_of
+from softpolytope.report import _text as words
+from softpolytope.report import write_report
+from softpolytope.report._summary import ReportOptions, summarize_model
 
 HELD_OUT = {
     "softpolytope": {"error": 0.12, "log_loss": 0.3},
@@ -34,7 +35,7 @@ def trained():
 
 def checks_of(model, X, y, **given):
     """What the page says before one trusts the model."""
-    return words.checks(content_of(model, X, y, Given(**given)))
+    return words.checks(summarize_model(model, X, y, ReportOptions(**given)))
 
 
 def test_training_rows_are_said_first_and_get_no_tick(trained):
@@ -62,7 +63,7 @@ def test_held_out_scores_are_the_verdict(trained):
     assert checks_of(model, X, y, held_out=worse)[1].mark == "bad"
     alone = {"softpolytope": HELD_OUT["softpolytope"]}
     assert checks_of(model, X, y, held_out=alone)[1].text.endswith("12.0\u00a0%.")
-    names = [score.name for score in content_of(model, X, y, Given(held_out=HELD_OUT)).scores]
+    names = [score.name for score in summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT)).scores]
     assert "logistic regression, on the rows held out from its fit" in names
 
 
@@ -85,7 +86,7 @@ def test_of_rows_that_are_partly_old_the_new_ones_decide(trained):
     error = 100.0 * np.mean(model.predict(new[:60]) != new_labels[:60])
     assert checks[1].text.startswith(f"On the 60 rows that it was not trained on it errs on {error:.1f}\u00a0%")
     assert not any(check.mark == "good" for check in checks)
-    content = content_of(model, X, y, Given())
+    content = summarize_model(model, X, y, ReportOptions())
     assert content.n_new_rows == 60
     assert content.noun == "row"
 
@@ -110,7 +111,7 @@ def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
 def test_where_only_about_how_many_is_known(trained):
     """The new rows are not told apart, and held-out scores decide."""
     model, (X, y), _ = trained
-    content = content_of(model, X, y, Given(held_out=HELD_OUT))
+    content = summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT))
     vague = replace(content, overlap=replace(content.overlap, n_known=100, share=0.5, is_known=None))
     checks = words.checks(vague)
     assert checks[0].text.startswith("About 100 of these 200 rows (50%)")

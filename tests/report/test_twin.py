@@ -7,9 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from softpolytope.report.content import Given, content_of
-from softpolytope.report.page import script_text
-from softpolytope.report.payload import payload_of
+from softpolytope.report._page import script_text
+from softpolytope.report._payload import make_payload
+from softpolytope.report._summary import ReportOptions, summarize_model
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node, which is not installed")
@@ -32,7 +32,7 @@ process.stdout.write(JSON.stringify({
 
 def asked(model, X, y, rows):
     """What the program says of rows."""
-    data = payload_of(content_of(model, X, y, Given()))
+    data = make_payload(summarize_model(model, X, y, ReportOptions()))
     text = json.dumps({"data": data, "rows": np.asarray(rows).tolist()})
     done = subprocess.run([NODE, "-e", PROGRAM + ASK], input=text, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
@@ -63,12 +63,12 @@ def test_explanations_agree(any_model):
     model, X, y = any_model
     found = asked(model, X, y, X)["explained"]
     table = model.explain(X).table()
-    targets = list(dict.fromkeys(zip(table["target"], table["labelling"], strict=True)))
+    targets = list(dict.fromkeys(zip(table["target"], table["labeling"], strict=True)))
     names = model.polytopes()[0].features.names
     for row in range(len(X)):
         sides = [side for regression in found[row] for side in regression]
-        for (target, labelling), side in zip(targets, sides, strict=True):
-            own = table[(table["row"] == row) & (table["target"] == target) & (table["labelling"] == labelling)]
+        for (target, labeling), side in zip(targets, sides, strict=True):
+            own = table[(table["row"] == row) & (table["target"] == target) & (table["labeling"] == labeling)]
             experts = sorted(side["experts"], key=lambda item: item["expert"])
             for name, key in (("share", "share"), ("margin_sd", "marginSd"), ("change", "change")):
                 wanted = [value if np.isfinite(value) else None for value in own[name]]

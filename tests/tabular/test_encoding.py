@@ -9,15 +9,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from softpolytope.tabular import TableError, open_table
-from softpolytope.tabular.encoding import CategoryColumn, NumericColumn, TableEncoder
-from softpolytope.tabular.plan import Choice, read_rows, split_names, study
-from softpolytope.tabular.target import Target
+from softpolytope.tabular._encoder import CategoryColumn, NumericColumn, TableEncoder
+from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows, split_names
+from softpolytope.tabular._target import Target
 
 
 def planned(columns, **options):
     """Rows of a table, encoded by what is learned from it."""
     table = open_table({**columns, "y": [0, 1] * (len(next(iter(columns.values()))) // 2)})
-    plan = study(table, Choice("y", **options))
+    plan = infer_schema(table, ColumnSelection("y", **options))
     rows, _ = read_rows(table, plan)
     encoder = plan.encoder.fitted(rows)
     encoder.fill(rows)
@@ -137,7 +137,7 @@ def test_long_whole_numbers_are_different_labels_and_categories():
     assert encoder.encoded_names == ("c=1234567890123456788", "c=1234567890123456789")
     assert rows[:2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
     table = open_table({"a": list(range(20)), "y": numbers})
-    plan = study(table, Choice("y"))
+    plan = infer_schema(table, ColumnSelection("y"))
     assert plan.target.classes == (1234567890123456788, 1234567890123456789)
     assert read_rows(table, plan)[1].tolist() == [1, 0] * 10
 
@@ -165,14 +165,14 @@ def test_choices_are_checked():
     """Columns that are not there, the target as a feature, nothing left."""
     table = open_table({"a": [1, 2], "y": [0, 1]})
     for choice, message in [
-        (Choice("z"), "no column 'z'; it has a, y"),
-        (Choice("y", features=("b",)), "no column 'b'"),
-        (Choice("y", drop=("y",)), "is the target"),
-        (Choice("y", drop=("a",)), "no column left to predict 'y' from"),
-        (Choice("y", features=("a", "a")), "named twice"),
+        (ColumnSelection("z"), "no column 'z'; it has a, y"),
+        (ColumnSelection("y", features=("b",)), "no column 'b'"),
+        (ColumnSelection("y", drop=("y",)), "is the target"),
+        (ColumnSelection("y", drop=("a",)), "no column left to predict 'y' from"),
+        (ColumnSelection("y", features=("a", "a")), "named twice"),
     ]:
         with pytest.raises(TableError, match=message):
-            study(table, choice)
+            infer_schema(table, choice)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_choices_are_checked():
 def test_classes(labels, classes):
     """Of a data frame: its own labels, of their own type."""
     table = open_table({"a": [1.0, 2.0, 3.0, 4.0], "y": labels})
-    plan = study(table, Choice("y"))
+    plan = infer_schema(table, ColumnSelection("y"))
     assert plan.target.classes == classes
     assert list(map(type, plan.target.classes)) == list(map(type, classes))
     assert read_rows(table, plan)[1].tolist() == [classes.index(type(classes[0])(label)) for label in labels]
@@ -207,7 +207,7 @@ def test_classes(labels, classes):
 def test_targets_of_no_use(labels, message):
     """One class, missing labels, a quantity."""
     with pytest.raises(TableError, match=message):
-        study(open_table({"a": list(range(30)), "y": labels}), Choice("y"))
+        infer_schema(open_table({"a": list(range(30)), "y": labels}), ColumnSelection("y"))
 
 
 def test_plain_form_and_back():

@@ -10,12 +10,12 @@ import pytest
 from tables import FEATURES, customers, fitted, raw_row, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier, load_model
-from softpolytope.export.archive import ModelFileError, read_archive, write_archive
+from softpolytope.export._archive import ModelFileError, read_archive, write_archive
 from softpolytope.tabular import open_table
-from softpolytope.tabular.exports import python_source_of, sql_query
-from softpolytope.tabular.reasons import explained, named_polytopes, nearest_change
-from softpolytope.tabular.table import rows_at
-from softpolytope.tabular.target import Target
+from softpolytope.tabular._explain import explained, named_polytopes, nearest_change
+from softpolytope.tabular._export import sql_query, table_python_source
+from softpolytope.tabular._table import rows_at
+from softpolytope.tabular._target import Target
 
 
 def test_a_saved_model_is_the_same_model(tmp_path):
@@ -37,10 +37,10 @@ def test_a_saved_model_is_the_same_model(tmp_path):
 def test_blanks_behind_cells_make_no_classes_and_no_categories(tmp_path):
     """'no' and 'no ' are one class, 'red ' is red, and 'NA ' is missing, at fit and at prediction."""
     cells = [("1", "red", "no"), ("2 ", "red ", "no "), ("3", "NA ", "yes "), ("4", "blue", "yes")] * 10
-    path = write_csv(tmp_path / "train.csv", cells, ["n", "colour", "y"])
+    path = write_csv(tmp_path / "train.csv", cells, ["n", "color", "y"])
     model = TableClassifier(SoftplusClassifier(random_state=0)).fit(path, "y")
     assert model.classes_.tolist() == ["no", "yes"]
-    assert model.feature_names_ == ("n", "colour=blue", "colour=red", "colour is missing")
+    assert model.feature_names_ == ("n", "color=blue", "color=red", "color is missing")
     rows = model.encode(path)
     assert rows[:3].tolist() == [[1.0, 0.0, 1.0, 0.0], [2.0, 0.0, 1.0, 0.0], [3.0, 0.0, 0.0, 1.0]]
 
@@ -122,10 +122,10 @@ def test_sql_takes_raw_columns(tmp_path):
     """SQLite gives the probabilities of all classes to 1e-9; so does DuckDB. NULL is missing."""
     duckdb = pytest.importorskip("duckdb")
     model = fitted()
-    rows = [raw_row(row) for row in customers()] + [{"age": None, "income": 1.0, "colour": "it's new", "children": 2.0}]
+    rows = [raw_row(row) for row in customers()] + [{"age": None, "income": 1.0, "color": "it's new", "children": 2.0}]
     expected = model.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
     for database in (sqlite3.connect(tmp_path / "d"), duckdb.connect()):
-        database.execute('CREATE TABLE "a t" (age DOUBLE, income DOUBLE, colour VARCHAR, children DOUBLE)')
+        database.execute('CREATE TABLE "a t" (age DOUBLE, income DOUBLE, color VARCHAR, children DOUBLE)')
         database.executemany('INSERT INTO "a t" VALUES (?, ?, ?, ?)', [list(row.values()) for row in rows])
         found = np.array([row[-2:] for row in database.execute(sql_query(model, "a t")).fetchall()])
         assert found == pytest.approx(expected, abs=1e-9)
@@ -135,7 +135,7 @@ def test_python_source_takes_raw_rows(tmp_path):
     """A bare interpreter gives the probabilities of dicts to 1e-12."""
     model = fitted()
     rows = [raw_row(row) for row in customers()]
-    (tmp_path / "exported.py").write_text(python_source_of(model))
+    (tmp_path / "exported.py").write_text(table_python_source(model))
     code = f"""
 import json, sys
 sys.path.insert(0, {str(tmp_path)!r})
@@ -156,7 +156,7 @@ def test_python_source_takes_whole_floats_for_categories():
     table = {"c": codes, "f": flags, "y": [code == 1 for code in codes]}
     model = TableClassifier(SoftplusClassifier(random_state=0), categorical=["c"]).fit(table, "y")
     namespace = {}
-    exec(python_source_of(model), namespace)  # noqa: S102  # our own source
+    exec(table_python_source(model), namespace)  # noqa: S102  # our own source
     for value in (1, 1.0, np.float64(1.0), np.float32(1.0), np.int64(1), "1"):
         assert namespace["encode"]({"c": value, "f": True}) == [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     assert namespace["encode"]({"c": float("nan"), "f": np.False_}) == [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]
@@ -181,8 +181,8 @@ def test_nearest_changes_are_rows_a_file_could_have(tmp_path):
 
 def test_a_category_can_be_the_nearest_change(rng):
     """Where it decides and the numbers do not; one category becomes another, whole."""
-    colours = rng.choice(["red", "blue", "green"], 90).tolist()
-    table = {"n": rng.normal(size=90).tolist(), "c": colours, "y": [colour == "red" for colour in colours]}
+    colors = rng.choice(["red", "blue", "green"], 90).tolist()
+    table = {"n": rng.normal(size=90).tolist(), "c": colors, "y": [color == "red" for color in colors]}
     model = TableClassifier(SoftplusClassifier(random_state=0)).fit(table, "y")
     (chunk,) = open_table({"n": [0.1], "c": ["blue"]}).chunks()
     change = nearest_change(model, chunk)
@@ -203,7 +203,7 @@ def test_no_other_decision():
 
 
 def test_reasons_name_the_columns():
-    """Half-spaces and votes speak of age and colour=red; only numbers move by a little."""
+    """Half-spaces and votes speak of age and color=red; only numbers move by a little."""
     model = fitted()
     assert "income" in str(named_polytopes(model))
     (chunk,) = open_table({name: [raw_row(customers()[0])[name]] for name in FEATURES}).chunks()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softpolytope.tabular import TableError, _csv, _svmlight, open_table
-from softpolytope.tabular.table import parsed, rows_at
+from softpolytope.tabular._table import parsed, rows_at
 
 
 def read(path, **options):

@@ -8,10 +8,10 @@ import pytest
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main
 from softpolytope.tabular import open_table
-from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
-from softpolytope.tabular.exports import python_source_of
-from softpolytope.tabular.plan import Choice, study
-from softpolytope.tabular.spelling import canonical, place_of, spellings
+from softpolytope.tabular._encoder import CategoryColumn, TableEncoder
+from softpolytope.tabular._export import table_python_source
+from softpolytope.tabular._plan import ColumnSelection, infer_schema
+from softpolytope.tabular._spelling import canonical, open_partition_store, spellings
 
 CODES = [2, 3, 10, 2, None, 3, 10, 2]
 FLAGS = [True, False, True, False, True, True, False, False]
@@ -34,22 +34,22 @@ def test_canonical_text(text, expected):
 def test_a_text_is_nearest_to_itself():
     """Categories that differ only in their spelling, as old files may hold, keep their own."""
     known = spellings(["2", "2.0", "no", "no ", "03"])
-    assert [place_of(text, known) for text in ["2", "2.0", "+2", "no", "no ", "03", "3", ""]] == [
+    assert [open_partition_store(text, known) for text in ["2", "2.0", "+2", "no", "no ", "03", "3", ""]] == [
         0, 1, 0, 2, 3, 4, -1, -1,
     ]  # fmt: skip
-    assert place_of("2", spellings(["2.0", "x "])) == 0
-    assert place_of("x", spellings(["2.0", "x "])) == 1
+    assert open_partition_store("2", spellings(["2.0", "x "])) == 0
+    assert open_partition_store("x", spellings(["2.0", "x "])) == 1
 
 
 @pytest.mark.parametrize("texts", [["False", "True"], ["FALSE", "TRUE"], ["0", "1"], ["0.0", "1.0"]])
 def test_truth_values(texts):
     """Of columns that hold nothing else, one spelling each."""
     known = spellings(texts)
-    assert [place_of(text, known) for text in ["False", "false", "FALSE", "0", "0.0", "-0"]] == [0] * 6
-    assert [place_of(text, known) for text in ["True", "true", "TRUE", "1", "1.0", "+1"]] == [1] * 6
-    assert place_of("yes", known) == place_of("2", known) == -1
-    assert place_of("1", spellings(["False", "True", "perhaps"])) == -1
-    assert place_of("1", spellings(["False", "True", "true"])) == -1
+    assert [open_partition_store(text, known) for text in ["False", "false", "FALSE", "0", "0.0", "-0"]] == [0] * 6
+    assert [open_partition_store(text, known) for text in ["True", "true", "TRUE", "1", "1.0", "+1"]] == [1] * 6
+    assert open_partition_store("yes", known) == open_partition_store("2", known) == -1
+    assert open_partition_store("1", spellings(["False", "True", "perhaps"])) == -1
+    assert open_partition_store("1", spellings(["False", "True", "true"])) == -1
 
 
 def csv_of(texts):
@@ -133,7 +133,7 @@ def test_every_table_has_the_same_categories(tmp_path, kind):
     """Learned from any kind of table and found in any other; missing ones stay missing."""
     make = SOURCES[kind]
     table = make(tmp_path, {"c": CODES * 5, "f": FLAGS * 5, "y": ["a", "b"] * 20})
-    encoder = study(open_table(table), Choice("y", categorical=("c", "f"))).encoder
+    encoder = infer_schema(open_table(table), ColumnSelection("y", categorical=("c", "f"))).encoder
     is_code = [[code == known for known in (10, 2, 3)] + [code is None] for code in CODES]
     expected = np.array([[*code, not flag, flag] for code, flag in zip(is_code, FLAGS, strict=True)], dtype=float)
     assert encoder.encoded_names[:4] == ("c=10", "c=2", "c=3", "c is missing")
@@ -193,7 +193,7 @@ def test_python_source_has_the_same_spellings():
     """Of whole numbers, truth values and what is missing."""
     model = small_model(c=[*CODES, None, 5] * 2, f=[*FLAGS, True, None] * 2)
     namespace = {}
-    exec(python_source_of(model), namespace)  # noqa: S102  # our own source
+    exec(table_python_source(model), namespace)  # noqa: S102  # our own source
     codes = [2, 2.0, "2", "2.0", "+2", "02", "-0", None, "NA", "?", "", float("nan"), 2.5, "x", 10, "10.", True, "5 "]
     flags = [True, False, 1, 0, 1.0, "1", "true", "FALSE", "0.0", "yes", 2, None, "NA", "nan", np.True_, "T", "1.0", 0]
     for code, flag in zip(codes, flags, strict=True):

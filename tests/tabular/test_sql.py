@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from softpolytope import SoftplusClassifier, TableClassifier
-from softpolytope.tabular.encoding import CategoryColumn, NumericColumn, TableEncoder
-from softpolytope.tabular.exports import python_source_of, sql_probability_of, sql_query
-from softpolytope.tabular.target import Target
+from softpolytope.tabular._encoder import CategoryColumn, NumericColumn, TableEncoder
+from softpolytope.tabular._export import sql_query, table_python_source, table_sql_probability
+from softpolytope.tabular._target import Target
 
 # Rows to predict: none of the gaps of `whole` and `flag` was in training.
 ROWS = [
-    {"whole": whole, "gaps": gaps, "colour": colour, "flag": flag, "code": code}
+    {"whole": whole, "gaps": gaps, "color": color, "flag": flag, "code": code}
     for whole in (-1, 2, None)
-    for gaps, colour in ((0.5, "red"), (None, "it's new"), (1.5, None), (None, "blue"))
+    for gaps, color in ((0.5, "red"), (None, "it's new"), (1.5, None), (None, "blue"))
     for flag, code in ((True, 2), (False, 10), (None, 3), (True, None))
 ]
 NAMES = list(ROWS[0])
@@ -30,7 +30,7 @@ def model_of(n_classes):
     columns = {
         "whole": rng.integers(-5, 6, n_rows).tolist(),
         "gaps": [None if rng.random() < 0.2 else value for value in rng.normal(size=n_rows).round(3).tolist()],
-        "colour": [rng.choice(["red", "blue", "dark 'green'", None]) for _ in range(n_rows)],
+        "color": [rng.choice(["red", "blue", "dark 'green'", None]) for _ in range(n_rows)],
         "flag": (rng.random(n_rows) < 0.5).tolist(),
         "code": rng.choice([2, 3, 10], n_rows).tolist(),
     }
@@ -67,7 +67,7 @@ def answer(kind, model, rows, types, convert=lambda _, value: value):
 
 def as_text(name, value):
     """A cell as a CSV import gives it: text, and something else than NULL for what is missing."""
-    gap = {"whole": "NA", "gaps": "", "colour": "NA", "flag": "", "code": "?"}[name]
+    gap = {"whole": "NA", "gaps": "", "color": "NA", "flag": "", "code": "?"}[name]
     return gap if value is None else str(float(value)) if name in ("whole", "code") else str(value)
 
 
@@ -119,7 +119,7 @@ def test_duckdb_has_numbers_that_are_none():
 def test_a_mistyped_column_is_an_error(kind, n_classes):
     """SQLite would take its name for a text if the table's were not before it."""
     database = connected(kind)
-    database.execute("CREATE TABLE t (whole DOUBLE, gap DOUBLE, colour VARCHAR, flag INTEGER, code INTEGER)")
+    database.execute("CREATE TABLE t (whole DOUBLE, gap DOUBLE, color VARCHAR, flag INTEGER, code INTEGER)")
     database.execute("INSERT INTO t VALUES (1, 1, 'red', 1, 2)")
     with pytest.raises(Exception, match="gaps"):
         database.execute(sql_query(model_of(n_classes), "t")).fetchall()
@@ -130,13 +130,13 @@ def test_expressions_with_and_without_a_table(kind):
     """With an alias, a column that another table has as well is not ambiguous."""
     model = model_of(3)
     database = connected(kind)
-    database.execute("CREATE TABLE t (whole DOUBLE, gaps DOUBLE, colour VARCHAR, flag INTEGER, code INTEGER)")
+    database.execute("CREATE TABLE t (whole DOUBLE, gaps DOUBLE, color VARCHAR, flag INTEGER, code INTEGER)")
     database.execute("INSERT INTO t VALUES (1, 0.5, 'red', 1, 2)")
-    expected = expected_of(model, [{"whole": 1, "gaps": 0.5, "colour": "red", "flag": 1, "code": 2}])[0]
+    expected = expected_of(model, [{"whole": 1, "gaps": 0.5, "color": "red", "flag": 1, "code": 2}])[0]
     for code, label in enumerate(model.classes_.tolist()):
-        (found,) = database.execute(f"SELECT {sql_probability_of(model, label)} FROM t").fetchone()
+        (found,) = database.execute(f"SELECT {table_sql_probability(model, label)} FROM t").fetchone()
         assert found == pytest.approx(expected[code], abs=1e-9)
-        query = f"SELECT {sql_probability_of(model, label, 'a')} FROM t AS a JOIN t AS b ON a.code = b.code"
+        query = f"SELECT {table_sql_probability(model, label, 'a')} FROM t AS a JOIN t AS b ON a.code = b.code"
         assert database.execute(query).fetchone()[0] == pytest.approx(expected[code], abs=1e-9)
 
 
@@ -165,9 +165,9 @@ def test_spellings_of_categories(kind, categories):
     found = database.execute(sql_query(model, "t") + " ORDER BY rowid").fetchall()
     assert np.array([row[2:] for row in found]) == pytest.approx(expected, abs=1e-9)
     namespace = {}
-    exec(python_source_of(model), namespace)  # noqa: S102  # our own source
-    chances = [namespace["predict_proba_of_row"]({"c": text, "n": None}) for text in SPELLED]
-    assert np.array(chances) == pytest.approx(expected, abs=1e-12)
+    exec(table_python_source(model), namespace)  # noqa: S102  # our own source
+    probabilities = [namespace["predict_proba_of_row"]({"c": text, "n": None}) for text in SPELLED]
+    assert np.array(probabilities) == pytest.approx(expected, abs=1e-12)
 
 
 def test_models_without_medians_give_null():

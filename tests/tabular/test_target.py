@@ -9,9 +9,9 @@ from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main
 from softpolytope.report import write_report
 from softpolytope.tabular import TableError, open_table
-from softpolytope.tabular.exports import python_source_of, sql_query
-from softpolytope.tabular.plan import Choice, study
-from softpolytope.tabular.target import Target, target_of
+from softpolytope.tabular._export import sql_query, table_python_source
+from softpolytope.tabular._plan import ColumnSelection, infer_schema
+from softpolytope.tabular._target import Target, target_of
 
 N_ROWS = 60
 LABELS = {
@@ -90,7 +90,7 @@ def test_labels_of_text_files(tmp_path, texts, classes):
     """Whole numbers where all of them are, and none has a leading zero; else the texts of the file."""
     path = tmp_path / "a.csv"
     path.write_text("x,y\n" + "".join(f"{number},{text}\n" for number, text in enumerate(texts * 3)))
-    plan = study(open_table(path), Choice("y"))
+    plan = infer_schema(open_table(path), ColumnSelection("y"))
     assert plan.target.classes == classes
     assert list(map(type, plan.target.classes)) == list(map(type, classes))
     (chunk,) = open_table(path).chunks()
@@ -142,7 +142,7 @@ def test_labels_that_are_none_of_the_classes():
     with pytest.raises(TableError, match="row 0, column 'y': '02' is none of the classes 1, 2"):
         Target("y", ("1", "2")).codes(chunk)
     with pytest.raises(TableError, match="inf, which is not a finite number"):
-        study(open_table({"x": [1.0, 2.0], "y": [0.5, np.inf]}), Choice("y"))
+        infer_schema(open_table({"x": [1.0, 2.0], "y": [0.5, np.inf]}), ColumnSelection("y"))
 
 
 def test_fractions_are_classes_throughout(tmp_path):
@@ -156,7 +156,7 @@ def test_fractions_are_classes_throughout(tmp_path):
         fitted(columns, class_weight={0: 2.0})
     assert '"P(0.5)"' in sql_query(even, "t")
     namespace = {}
-    exec(python_source_of(even), namespace)  # noqa: S102  # our own source
+    exec(table_python_source(even), namespace)  # noqa: S102  # our own source
     assert namespace["predict_row"]({"x": 1.0}) == even.predict({"x": [1.0]})[0]
     write_report(even.classifier_, even.encode(columns), np.array(columns["y"]), tmp_path / "r.html")
     assert "0.5" in (tmp_path / "r.html").read_text(encoding="utf-8")

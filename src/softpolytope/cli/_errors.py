@@ -101,8 +101,8 @@ def _in_words(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "out of memory. Give fewer rows or columns."
     # Only here: a command that fails for these reasons has imported them, and `--help` needs neither.
-    from softpolytope.export.archive import ModelFileError  # noqa: PLC0415
-    from softpolytope.tabular.table import TableError  # noqa: PLC0415
+    from softpolytope.export import ModelFileError  # noqa: PLC0415
+    from softpolytope.tabular import TableError  # noqa: PLC0415
 
     is_extra = isinstance(error, ImportError) and "pip install softpolytope[" in str(error)
     return str(error) if is_extra or isinstance(error, CommandError | TableError | ModelFileError) else None

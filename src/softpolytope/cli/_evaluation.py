@@ -11,9 +11,8 @@ from sklearn.model_selection import train_test_split
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
 from softpolytope.cli._output import note
-from softpolytope.inspection.training_rows import overlap_with_training
-from softpolytope.tabular.model import Scores
-from softpolytope.tabular.target import Label, fit_to_labels
+from softpolytope.inspection import overlap_with_training
+from softpolytope.tabular import Label, Scores, fit_to_labels
 
 # The report reads scores under these names.
 OURS = "softpolytope"
@@ -47,31 +46,31 @@ def held_out_rows(codes: Codes, share: float, seed: int) -> tuple[NDArray[np.int
     return np.sort(train), np.sort(test)
 
 
-def scores(chances: FloatArray, codes: Codes) -> dict[str, float]:
+def scores(probabilities: FloatArray, codes: Codes) -> dict[str, float]:
     """Error as a share, and mean log-loss."""
-    own = np.maximum(chances[np.arange(len(codes)), codes], np.finfo(float).tiny)
-    return {"error": float(np.mean(chances.argmax(axis=1) != codes)), "log_loss": float(-np.mean(np.log(own)))}
+    own = np.maximum(probabilities[np.arange(len(codes)), codes], np.finfo(float).tiny)
+    return {"error": float(np.mean(probabilities.argmax(axis=1) != codes)), "log_loss": float(-np.mean(np.log(own)))}
 
 
 def baseline_scores(train: Part, test: Part, labels: NDArray[Any], class_weight: ClassWeight = None) -> Scores:
-    """A majority vote, and logistic regression on standardised columns, with the same weights of the classes."""
+    """A majority vote, and logistic regression on standardized columns, with the same weights of the classes."""
     n_classes = len(labels)
     shares = np.bincount(train.codes, minlength=n_classes) / len(train.codes)
-    chances = np.broadcast_to(shares, (len(test.codes), n_classes))
-    found = {"majority vote": scores(chances, test.codes)}
+    probabilities = np.broadcast_to(shares, (len(test.codes), n_classes))
+    found = {"majority vote": scores(probabilities, test.codes)}
     mean, spread = train.rows.mean(axis=0), train.rows.std(axis=0)
     spread[spread == 0.0] = 1.0
     weight = class_weight
     if isinstance(weight, dict):
         weight = {code: weight.get(label, 1.0) for code, label in enumerate(labels.tolist())}
     linear = LogisticRegression(max_iter=1000, class_weight=weight)
-    linear.fit(_standardised(train.rows, mean, spread), train.codes)
-    chances = np.zeros((len(test.codes), n_classes))
-    chances[:, linear.classes_] = linear.predict_proba(_standardised(test.rows, mean, spread))
-    return found | {"logistic regression": scores(chances, test.codes)}
+    linear.fit(_standardized(train.rows, mean, spread), train.codes)
+    probabilities = np.zeros((len(test.codes), n_classes))
+    probabilities[:, linear.classes_] = linear.predict_proba(_standardized(test.rows, mean, spread))
+    return found | {"logistic regression": scores(probabilities, test.codes)}
 
 
-def _standardised(rows: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
+def _standardized(rows: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
     """A copy, and no second one on the way to it; what is far beyond the training rows stays finite."""
     with np.errstate(over="ignore"):
         found = rows - mean

@@ -11,11 +11,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import CommandError
 from softpolytope.cli._output import note
 from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.tabular.model import TableClassifier, load_model
-from softpolytope.tabular.plan import read_labelled
-from softpolytope.tabular.readers import open_table
-from softpolytope.tabular.table import Table, listed
-from softpolytope.tabular.threshold import Threshold
+from softpolytope.tabular import Table, TableClassifier, Threshold, listed, load_model, open_table, read_labeled
 
 
 def opened(path: str, options: argparse.Namespace) -> Table:
@@ -45,7 +41,7 @@ def threshold_of(model: TableClassifier, given: tuple[str | None, float] | None)
     return rule
 
 
-def labelled_rows(model: TableClassifier, table: Table, target: str | None) -> tuple[FloatArray, NDArray[np.intp]]:
+def labeled_rows(model: TableClassifier, table: Table, target: str | None) -> tuple[FloatArray, NDArray[np.intp]]:
     """Return the encoded rows of a table and the codes of their classes; notes tell of unknown categories.
 
     The column with the classes is the one that the model was fitted to unless `target` names another.
@@ -57,6 +53,6 @@ def labelled_rows(model: TableClassifier, table: Table, target: str | None) -> t
             f"it has {listed(table.columns)}. Name the column that holds them: --target NAME."
         )
     unknown = UnknownCategories(model.encoder_)
-    rows, codes = read_labelled(table, model.encoder_, known, unknown.add)
+    rows, codes = read_labeled(table, model.encoder_, known, unknown.add)
     unknown.tell()
     return rows, codes

@@ -11,16 +11,16 @@ N_SHADES = 24
 SIZE = 540
 MARGIN = 0.08
 LOW, HIGH = np.array([59, 76, 192]), np.array([180, 4, 38])
-SMALLEST_DRAWN_WEIGHT = 0.05
+MIN_DRAWN_WEIGHT = 0.05
 
 
 def decision_map(model: Any, X: FloatArray, y: Any) -> str:
-    """Probabilities as colours, rows as dots, and the hyperplanes of the best draw or mode as lines."""
+    """Probabilities as colors, rows as dots, and the hyperplanes of the best draw or mode as lines."""
     lower, upper = X.min(axis=0), X.max(axis=0)
     lower, upper = lower - MARGIN * (upper - lower), upper + MARGIN * (upper - lower)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" width="{SIZE}" role="img">',
-        "<title>Decision map: colours are probabilities, dots are rows, lines are hyperplanes</title>",
+        "<title>Decision map: colors are probabilities, dots are rows, lines are hyperplanes</title>",
         *_cells(model, lower, upper),
         *_lines(model, lower, upper),
     ]
@@ -35,11 +35,11 @@ def decision_map(model: Any, X: FloatArray, y: Any) -> str:
 
 
 def _cells(model: Any, lower: FloatArray, upper: FloatArray) -> list[str]:
-    """A grid of squares, pale where the probability is near one half; equal neighbours in a row are one."""
-    centres = (np.arange(N_CELLS) + 0.5) / N_CELLS
-    grid = np.stack(np.meshgrid(centres, 1.0 - centres), axis=-1).reshape(-1, 2)
-    chances = model.predict_proba(lower + grid * (upper - lower))[:, 1]
-    shades = np.round(chances * N_SHADES).astype(int).reshape(N_CELLS, N_CELLS)
+    """A grid of squares, pale where the probability is near one half; equal neighbors in a row are one."""
+    centers = (np.arange(N_CELLS) + 0.5) / N_CELLS
+    grid = np.stack(np.meshgrid(centers, 1.0 - centers), axis=-1).reshape(-1, 2)
+    probabilities = model.predict_proba(lower + grid * (upper - lower))[:, 1]
+    shades = np.round(probabilities * N_SHADES).astype(int).reshape(N_CELLS, N_CELLS)
     side = SIZE / N_CELLS
     cells = []
     for number, row in enumerate(shades):
@@ -59,11 +59,11 @@ def _colour(chance: float) -> str:
 
 
 def _lines(model: Any, lower: FloatArray, upper: FloatArray) -> list[str]:
-    """x'beta = 0 of every layer of every expert that matters; solid for one labelling, dashed for the other."""
+    """x'beta = 0 of every layer of every expert that matters; solid for one labeling, dashed for the other."""
     found = []
-    for labelling, (weights, coefficients) in enumerate(zip(model.expert_weights_, model.coefficients_, strict=True)):
-        dashes = ' stroke-dasharray="6 4"' if labelling else ""
-        for row in coefficients[weights >= SMALLEST_DRAWN_WEIGHT].reshape(-1, 3):
+    for labeling, (weights, coefficients) in enumerate(zip(model.expert_weights_, model.coefficients_, strict=True)):
+        dashes = ' stroke-dasharray="6 4"' if labeling else ""
+        for row in coefficients[weights >= MIN_DRAWN_WEIGHT].reshape(-1, 3):
             ends = _crossings(row, lower, upper)
             if len(ends) == 2:
                 (x1, y1), (x2, y2) = _places(np.array(ends), lower, upper)

@@ -2,9 +2,8 @@
 
 from softpolytope._typing import FloatArray
 from softpolytope.cli._output import note
-from softpolytope.tabular import unknown
-from softpolytope.tabular.encoding import TableEncoder
-from softpolytope.tabular.table import Chunk
+from softpolytope.tabular import Chunk, TableEncoder
+from softpolytope.tabular import _unknown as unknown
 
 
 class UnknownCategories:

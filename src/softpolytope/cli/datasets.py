@@ -11,6 +11,7 @@ from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._output import note, print_json, text_output
 from softpolytope.datasets import (
     BENCHMARK_SETS,
+    ContentError,
     benchmark_path,
     load_benchmark,
     make_circle,
@@ -18,7 +19,6 @@ from softpolytope.datasets import (
     make_waveform,
     make_xor,
 )
-from softpolytope.datasets._sources import ContentError
 
 GENERATORS: dict[str, Any] = {
     "circle": make_circle,

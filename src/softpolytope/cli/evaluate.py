@@ -5,11 +5,10 @@ from typing import Any
 
 from softpolytope.cli._errors import FINE
 from softpolytope.cli._evaluation import noted_training_rows
-from softpolytope.cli._options import labelled_rows, loaded, opened, threshold_of
+from softpolytope.cli._options import labeled_rows, loaded, opened, threshold_of
 from softpolytope.cli._output import notes, print_json
-from softpolytope.report import Evaluation, evaluate
-from softpolytope.report.scores import LEVEL, Score
-from softpolytope.tabular.threshold import decided
+from softpolytope.report import LEVEL, Evaluation, Score, evaluate
+from softpolytope.tabular import decided
 
 _LEVEL = f"{100.0 * LEVEL:.0f} %"
 
@@ -18,12 +17,12 @@ def run(options: argparse.Namespace) -> int:
     """Read model and rows, evaluate, and print the scores."""
     model = loaded(options.model)
     threshold = threshold_of(model, options.threshold)
-    rows, codes = labelled_rows(model, opened(options.table, options), options.target)
+    rows, codes = labeled_rows(model, opened(options.table, options), options.target)
     n_known = noted_training_rows(model.classifier_, rows)
     with notes():
-        chances = model.classifier_.predict_proba(rows)
+        probabilities = model.classifier_.predict_proba(rows)
     labels = model.classes_
-    found = evaluate(labels[codes], chances, labels.tolist(), decisions=labels[decided(chances, threshold)])
+    found = evaluate(labels[codes], probabilities, labels.tolist(), decisions=labels[decided(probabilities, threshold)])
     target = model.target_.name if options.target is None else options.target
     if options.json:
         rule = None if threshold is None else {"class": threshold.label, "above": threshold.probability}

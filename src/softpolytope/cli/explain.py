@@ -7,11 +7,17 @@ from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._options import loaded, opened
 from softpolytope.cli._output import notes, print_json
 from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.reasons import NearestChange, explained, named_polytopes, nearest_change
-from softpolytope.tabular.table import Chunk, rows_at
+from softpolytope.tabular import (
+    Chunk,
+    NearestChange,
+    TableClassifier,
+    explained,
+    named_polytopes,
+    nearest_change,
+    rows_at,
+)
 
-MOST_EXPERTS = 3
+MAX_EXPERTS = 3
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,16 +48,16 @@ def run(options: argparse.Namespace) -> int:
 def _lines(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> list[str]:
     """About one row."""
     encoded = model.encode(row)
-    chances = model.classifier_.predict_proba(encoded)[0]
+    probabilities = model.classifier_.predict_proba(encoded)[0]
     said = ", ".join(
-        f"P({label}) = {chance:.3g}" for label, chance in zip(model.classes_.tolist(), chances, strict=True)
+        f"P({label}) = {chance:.3g}" for label, chance in zip(model.classes_.tolist(), probabilities, strict=True)
     )
     lines = [f"Row {number} ({row.place(0)}): {said}"]
     explanation = explained(model, encoded)
     for place in range(len(explanation.rows["row"])):
-        target, labelling = explanation.rows["target"][place], explanation.rows["labelling"][place]
-        votes, *experts = explanation.votes_in_words(place, MOST_EXPERTS)
-        lines.append(f"  class {target!r}, labelling {labelling}: {votes}")
+        target, labeling = explanation.rows["target"][place], explanation.rows["labeling"][place]
+        votes, *experts = explanation.votes_in_words(place, MAX_EXPERTS)
+        lines.append(f"  class {target!r}, labeling {labeling}: {votes}")
         lines += [f"    {line}" for line in experts]
     return lines if change is None else [*lines, f"  {change.in_words()}"]
 
@@ -77,18 +83,18 @@ def _polytopes(item: Any) -> dict[str, Any]:
         }
         for region in item.regions
     ]
-    return {"class": item.target, "labelling": item.labelling, "threshold": item.threshold, "experts": experts}
+    return {"class": item.target, "labeling": item.labeling, "threshold": item.threshold, "experts": experts}
 
 
 def _row(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> dict[str, Any]:
     encoded = model.encode(row)
-    chances = model.classifier_.predict_proba(encoded)[0].tolist()
+    probabilities = model.classifier_.predict_proba(encoded)[0].tolist()
     votes = explained(model, encoded).experts
     columns = [name for name in votes if name != "row"]
     document: dict[str, Any] = {
         "row": number,
         "prediction": model.classifier_.predict(encoded)[0],
-        "probabilities": dict(zip(map(str, model.classes_.tolist()), chances, strict=True)),
+        "probabilities": dict(zip(map(str, model.classes_.tolist()), probabilities, strict=True)),
         "votes": [
             dict(zip(columns, cells, strict=True)) for cells in zip(*(votes[name] for name in columns), strict=True)
         ],

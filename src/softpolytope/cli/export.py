@@ -5,8 +5,7 @@ import argparse
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._options import loaded
 from softpolytope.cli._output import note, print_json, replaced, text_output
-from softpolytope.tabular.exports import python_source_of, sql_probability_of, sql_query
-from softpolytope.tabular.model import TableClassifier
+from softpolytope.tabular import TableClassifier, sql_query, table_python_source, table_sql_probability
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
             if not model.encoder_.is_plain:
                 note(f"the inputs are the encoded columns, in this order: {', '.join(model.feature_names_)}.")
         else:
-            text = python_source_of(model) if options.to == "python" else _sql(model, options)
+            text = table_python_source(model) if options.to == "python" else _sql(model, options)
             with text_output(options.output, options.model) as file:
                 file.write(text if text.endswith("\n") else text + "\n")
     except ValueError as error:
@@ -45,4 +44,4 @@ def _sql(model: TableClassifier, options: argparse.Namespace) -> str:
     label = options.label if options.label is not None else list(classes)[1]
     if label not in classes:
         raise CommandError(f"--class {label} is none of the classes {', '.join(classes)}.")
-    return sql_probability_of(model, classes[label])
+    return table_sql_probability(model, classes[label])

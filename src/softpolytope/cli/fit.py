@@ -23,14 +23,23 @@ from softpolytope.cli._evaluation import (
 from softpolytope.cli._options import opened
 from softpolytope.cli._output import check_output, note, notes, print_json
 from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.estimators._parameters import auto_inference
-from softpolytope.estimators.classifiers import CLASSIFIERS
-from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
-from softpolytope.tabular.model import Scores, TableClassifier
-from softpolytope.tabular.plan import MOST_CATEGORIES, Choice, Plan, read_labelled, read_rows, study
-from softpolytope.tabular.readers import default_target
-from softpolytope.tabular.table import Table, listed
-from softpolytope.tabular.target import Target
+from softpolytope.estimators import CLASSIFIERS, auto_inference
+from softpolytope.tabular import (
+    MAX_CATEGORIES,
+    CategoryColumn,
+    ColumnSelection,
+    Schema,
+    Scores,
+    Table,
+    TableClassifier,
+    TableEncoder,
+    Target,
+    default_target,
+    infer_schema,
+    listed,
+    read_labeled,
+    read_rows,
+)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,15 +48,15 @@ def run(options: argparse.Namespace) -> int:
     check_output(options.output, options.table, options.test)
     _classifier(options, "all")  # what is wrong with the options is told before the table is read
     table = opened(options.table, options)
-    choice = Choice(
+    choice = ColumnSelection(
         _target(options, table),
         tuple(options.features),
         tuple(options.drop),
         tuple(options.categorical),
-        MOST_CATEGORIES if options.max_categories is None else options.max_categories,
+        MAX_CATEGORIES if options.max_categories is None else options.max_categories,
     )
     with notes():
-        plan = study(table, choice)
+        plan = infer_schema(table, choice)
     if options.sweeps is not None and _inference(options, plan.n_rows) == "map":
         note("--sweeps is not used: this fit finds modes, and has no chains. Give --inference gibbs, or leave it out.")
         options.sweeps = None
@@ -105,7 +114,7 @@ def _target(options: argparse.Namespace, table: Table) -> str:
     raise CommandError(f"say which column to predict: --target NAME; {table.name} has {listed(table.columns)}.")
 
 
-def _summary(path: str, plan: Plan) -> str:
+def _summary(path: str, plan: Schema) -> str:
     said = [
         f"{column.name} ({_counted(len(column.categories), 'category', 'categories')})"
         if isinstance(column, CategoryColumn)
@@ -119,12 +128,12 @@ def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: Any) -> tuple[TableClassifier, int]:
+def _with_test_file(options: argparse.Namespace, plan: Schema, part: Part, say: Any) -> tuple[TableClassifier, int]:
     """Fit once, and test on the rows of another file."""
     encoder = _filled(plan.encoder, part)
     labels = plan.target.labels
     unknown = UnknownCategories(encoder)
-    tested = Part(*read_labelled(opened(options.test, options), encoder, plan.target, unknown.add))
+    tested = Part(*read_labeled(opened(options.test, options), encoder, plan.target, unknown.add))
     unknown.tell()
     found = baseline_scores(part, tested, labels, options.class_weight)
     classifier = fit_classifier(_classifier(options, "all"), part, labels)
@@ -136,7 +145,7 @@ def _with_test_file(options: argparse.Namespace, plan: Plan, part: Part, say: An
     return TableClassifier.from_parts(encoder, plan.target, classifier, found), len(tested.codes)
 
 
-def _with_held_out_rows(options: argparse.Namespace, plan: Plan, part: Part, say: Any) -> tuple[TableClassifier, int]:
+def _with_held_out_rows(options: argparse.Namespace, plan: Schema, part: Part, say: Any) -> tuple[TableClassifier, int]:
     """Fit to some rows and test on the others, then fit to all."""
     labels = plan.target.labels
     found: Scores = {}
@@ -203,7 +212,7 @@ def _classifier(options: argparse.Namespace, stage: str) -> Any:
     return classifier.set_params(**given)
 
 
-def _document(options: argparse.Namespace, model: TableClassifier, plan: Plan, n_tested: int) -> dict[str, Any]:
+def _document(options: argparse.Namespace, model: TableClassifier, plan: Schema, n_tested: int) -> dict[str, Any]:
     return {
         "model": options.output,
         "rows": plan.n_rows,

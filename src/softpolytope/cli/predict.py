@@ -11,10 +11,7 @@ from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._options import loaded, opened, threshold_of
 from softpolytope.cli._output import json_text, text_output
 from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.tabular.model import TableClassifier
-from softpolytope.tabular.readers import default_target
-from softpolytope.tabular.table import Chunk, Table
-from softpolytope.tabular.threshold import decided
+from softpolytope.tabular import Chunk, Table, TableClassifier, decided, default_target
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,8 +32,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_kept(model: TableClassifier, options: argparse.Namespace) -> None:
     """Raise if a kept column would have the name of one that is written anyway."""
-    chances = _chance_names(model) if options.proba and not options.json else []
-    for name in ("prediction", "probabilities", *chances):
+    probabilities = _chance_names(model) if options.proba and not options.json else []
+    for name in ("prediction", "probabilities", *probabilities):
         if name in options.keep:
             raise CommandError(
                 f"--keep {name}: this command writes a column of that name itself. Rename it in the table."
@@ -53,11 +50,11 @@ def _predicted(
     for chunk in table.chunks():
         encoded = model.encode(chunk)
         unknown.add(chunk, encoded)
-        chances = model.classifier_.predict_proba(encoded)
+        probabilities = model.classifier_.predict_proba(encoded)
         kept = [chunk.cells(name) for name in options.keep]
         yield (
-            labels[decided(chances, threshold)].tolist(),
-            chances,
+            labels[decided(probabilities, threshold)].tolist(),
+            probabilities,
             list(zip(*kept, strict=True)) if kept else [()] * chunk.n_rows,
         )
     if chunk is None:
@@ -79,17 +76,17 @@ def _chance_names(model: TableClassifier) -> list[str]:
 
 def _write_csv(file: TextIO, model: TableClassifier, parts: Any, options: argparse.Namespace) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    chances_of = _chance_names(model) if options.proba else []
-    writer.writerow([*options.keep, "prediction", *chances_of])
-    for labels, chances, kept in parts:
-        numbers = chances.tolist() if options.proba else [[]] * len(labels)
+    probabilities_at = _chance_names(model) if options.proba else []
+    writer.writerow([*options.keep, "prediction", *probabilities_at])
+    for labels, probabilities, kept in parts:
+        numbers = probabilities.tolist() if options.proba else [[]] * len(labels)
         writer.writerows([*cells, label, *row] for cells, label, row in zip(kept, labels, numbers, strict=True))
 
 
 def _write_json(file: TextIO, model: TableClassifier, parts: Any, options: argparse.Namespace) -> None:
     classes = [str(label) for label in model.classes_.tolist()]
-    for labels, chances, kept in parts:
-        for label, row, cells in zip(labels, chances.tolist(), kept, strict=True):
+    for labels, probabilities, kept in parts:
+        for label, row, cells in zip(labels, probabilities.tolist(), kept, strict=True):
             line: dict[str, Any] = {**dict(zip(options.keep, cells, strict=True)), "prediction": label}
             if options.proba:
                 line["probabilities"] = dict(zip(classes, row, strict=True))

@@ -9,12 +9,10 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.cli._errors import FINE, CommandError
 from softpolytope.cli._evaluation import OURS, noted_training_rows, scores
-from softpolytope.cli._options import labelled_rows, loaded, opened
+from softpolytope.cli._options import labeled_rows, loaded, opened
 from softpolytope.cli._output import notes, print_json, replaced
 from softpolytope.report import write_report
-from softpolytope.tabular.encoding import CategoryColumn, TableEncoder
-from softpolytope.tabular.model import Scores, TableClassifier
-from softpolytope.tabular.table import Table
+from softpolytope.tabular import CategoryColumn, Scores, Table, TableClassifier, TableEncoder
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     path_of_rows = _table_path(options)
     model = loaded(options.model)
     table = opened(path_of_rows, options)
-    rows, codes = labelled_rows(model, table, options.target)
+    rows, codes = labeled_rows(model, table, options.target)
     baselines, held_out = _baselines(model, rows, codes)
     n_known = noted_training_rows(model.classifier_, rows)
     try:

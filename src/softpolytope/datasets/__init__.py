@@ -1,14 +1,26 @@
 """Data to try the classifiers on."""
 
-from softpolytope.datasets.benchmark import BENCHMARK_SETS, benchmark_path, load_benchmark
-from softpolytope.datasets.synthetic import make_circle, make_double_moon, make_waveform, make_xor
+from softpolytope.datasets._benchmark import (
+    BENCHMARK_SETS,
+    VARIABLE,
+    Split,
+    benchmark_path,
+    load_benchmark,
+    n_partitions,
+)
+from softpolytope.datasets._sources import ContentError
+from softpolytope.datasets._synthetic import make_circle, make_double_moon, make_waveform, make_xor
 
 __all__ = [
     "BENCHMARK_SETS",
+    "VARIABLE",
+    "ContentError",
+    "Split",
     "benchmark_path",
     "load_benchmark",
     "make_circle",
     "make_double_moon",
     "make_waveform",
     "make_xor",
+    "n_partitions",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from softpolytope.datasets._sources import SOURCES, ContentError, Source, content_digest
 
 # No file of these sets is larger.
-LARGEST_FILE = 50_000_000  # bytes
+MAX_FILE = 50_000_000  # bytes
 SECONDS = 30.0
 
 
@@ -69,11 +69,11 @@ def fetched(address: str) -> bytes:
         raise ValueError(f"{address} is no address of a public server.")
     try:
         with urllib.request.urlopen(address, timeout=SECONDS) as answer:  # noqa: S310  # checked above
-            content: bytes = answer.read(LARGEST_FILE + 1)
+            content: bytes = answer.read(MAX_FILE + 1)
     except urllib.error.HTTPError as error:
         raise OSError(f"{address}: {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise OSError(f"{error.reason}") from error
-    if len(content) > LARGEST_FILE:
-        raise OSError(f"{address} has more than {LARGEST_FILE} bytes")
+    if len(content) > MAX_FILE:
+        raise OSError(f"{address} has more than {MAX_FILE} bytes")
     return content

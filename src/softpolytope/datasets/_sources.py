@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 N_PARTITIONS = 10
-LARGEST_TEXT = 200_000_000  # bytes
+MAX_TEXT = 200_000_000  # bytes
 Fetch = Callable[[str], bytes]
 Arrays = dict[str, NDArray[Any]]
 
@@ -70,7 +70,7 @@ def libsvm_split(fetch: Fetch, files: tuple[str, str], n_features: int, address:
     arrays: Arrays = {}
     for part, file in zip(("train", "test"), files, strict=True):
         raw = fetch(address.format(file=file))
-        text = bz2.BZ2File(io.BytesIO(raw)).read(LARGEST_TEXT) if file.endswith(".bz2") else raw
+        text = bz2.BZ2File(io.BytesIO(raw)).read(MAX_TEXT) if file.endswith(".bz2") else raw
         rows, labels = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
         arrays[f"y_{part}"] = (labels > 0.0).astype(np.int8)
         rows.sort_indices()

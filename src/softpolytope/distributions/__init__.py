@@ -1,13 +1,13 @@
 """Random laws of the model, drawn exactly, or within a stated error, at bounded cost, each with its moments or pmf."""
 
 from softpolytope.distributions._arguments import Moments
-from softpolytope.distributions.crt import crt, crt_moments, crt_pmf
-from softpolytope.distributions.gamma import log_standard_gamma, log_standard_gamma_moments
-from softpolytope.distributions.multinomial import split_counts, split_counts_moments
-from softpolytope.distributions.polya_gamma import polya_gamma, polya_gamma_moments
-from softpolytope.distributions.streams import Streams
-from softpolytope.distributions.sum_log import sum_log, sum_log_moments, sum_log_pmf
-from softpolytope.distributions.truncated_poisson import (
+from softpolytope.distributions._crt import crt, crt_moments, crt_pmf
+from softpolytope.distributions._gamma import log_standard_gamma, log_standard_gamma_moments
+from softpolytope.distributions._multinomial import split_counts, split_counts_moments
+from softpolytope.distributions._polya_gamma import polya_gamma, polya_gamma_moments
+from softpolytope.distributions._streams import Streams
+from softpolytope.distributions._sum_log import sum_log, sum_log_moments, sum_log_pmf
+from softpolytope.distributions._truncated_poisson import (
     truncated_poisson,
     truncated_poisson_moments,
     truncated_poisson_pmf,

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from softpolytope._typing import BoolArray, CountArray, FloatArray
 
-LARGEST_COUNT = np.iinfo(np.int64).max
+MAX_COUNT = np.iinfo(np.int64).max
 # Everything above is rounded to 2**63 on its way to a double, which no int64 can hold.
-LARGEST_RATE = 2.0**62
+MAX_RATE = 2.0**62
 
 
 class Moments(NamedTuple):
@@ -42,12 +42,12 @@ def real_argument(name: str, value: ArrayLike, rule: str, lower: float = -np.inf
 
 def count_argument(name: str, value: ArrayLike) -> CountArray:
     """Return non-negative int64; whole doubles are taken, anything that would be cut is not."""
-    rule = f"a whole number from 0 to {LARGEST_COUNT}"
+    rule = f"a whole number from 0 to {MAX_COUNT}"
     values = np.asarray(value)
     if values.dtype.kind == "f":
         _check(name, values, (values >= 0) & (values < 2.0**63) & (values == np.floor(values)), rule)
     elif values.dtype.kind in "iu":
-        _check(name, values, (values >= 0) & (values <= LARGEST_COUNT), rule)
+        _check(name, values, (values >= 0) & (values <= MAX_COUNT), rule)
     elif values.dtype.kind != "b":  # objects are Python integers past 64 bits, or no numbers at all
         raise ValueError(f"{name} must be {rule}; got {value!r}.")
     return values.astype(np.int64)

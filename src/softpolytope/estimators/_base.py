@@ -11,22 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softpolytope.estimators._batches import NO_STATE, BatchMixin
 from softpolytope.estimators._exports import ExportMixin
-from softpolytope.estimators._fitting import FitInterrupted, Fitted, fit_regression
+from softpolytope.estimators._fitting import FitInterrupted, FittedRegression, fit_regression
 from softpolytope.estimators._geometry import GeometryMixin
 from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
 from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._uncertainty import UncertaintyMixin
-from softpolytope.inspection.diagnostics import disagreement, in_words
-from softpolytope.model.posterior import Posterior
-from softpolytope.model.prior import Prior
-from softpolytope.model.training_rows import TrainingRows
-from softpolytope.optimise.search import most_climbs
-from softpolytope.parallel.homes import HomeLostError
-from softpolytope.parallel.memory import bytes_of
-from softpolytope.parallel.places import place_of
-from softpolytope.parallel.sources import source_of
+from softpolytope.inspection import disagreement, in_words
+from softpolytope.model import Posterior, Prior, TrainingRows
+from softpolytope.optimize import max_optimizations
+from softpolytope.parallel import BlocksLostError, open_partition_store, open_source, parse_bytes
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
@@ -139,15 +134,15 @@ class SoftplusBase(
             for name in ("posterior_", "_fits"):
                 self.__dict__.pop(name, None)
             self._first_kept = settings.schedule.n_burn_in
-        limit = None if max_memory is None else bytes_of(max_memory)
-        source = source_of(X, y, sample_weight, has_client=client is not None, is_limited=limit is not None)
+        limit = None if max_memory is None else parse_bytes(max_memory)
+        source = open_source(X, y, sample_weight, has_client=client is not None, is_limited=limit is not None)
         if source is None:
             return self._fit_tasks(self._tasks(X, y, sample_weight, goes_on=bool(earlier)), earlier)
         check_for_partitions(self, settings)
-        with place_of(source, client, limit, self._n_threads()) as place:
+        with open_partition_store(source, client, limit, self._n_threads()) as place:
             return self._fit_tasks(self._tasks_elsewhere(source, place, goes_on=bool(earlier)), earlier)
 
-    def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[Fitted]) -> Self:
+    def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[FittedRegression]) -> Self:
         """Fit one regression after the other."""
         settings = checked_settings(self, tasks[0].auto_inference())
         warn_of_unused(self, settings.inference)
@@ -158,16 +153,18 @@ class SoftplusBase(
             earlier = []
             self._first_kept = settings.schedule.n_burn_in
         how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
-        fits: list[Fitted] = []
-        before: Sequence[Fitted | None] = earlier or [None] * len(tasks)
+        fits: list[FittedRegression] = []
+        before: Sequence[FittedRegression | None] = earlier or [None] * len(tasks)
         for task, previous in zip(tasks, before, strict=True):
             try:
                 fits.append(fit_regression(task, settings, how, previous))
-            except HomeLostError as error:
+            except BlocksLostError as error:
                 if settings.checkpoint is not None:
                     raise
                 # The seed may have been drawn, and then nobody knows it.
-                raise HomeLostError(f"{error} Set random_state={task.seed[0]} for it, the seed of this fit.") from error
+                raise BlocksLostError(
+                    f"{error} Set random_state={task.seed[0]} for it, the seed of this fit."
+                ) from error
             except FitInterrupted as stop:
                 if len(fits) == len(tasks) - 1:
                     rows = self._rows_seen(tasks[0].training_rows(), goes_on=bool(earlier))
@@ -183,7 +180,7 @@ class SoftplusBase(
         self._warn_of_disagreement(settings)
         return self
 
-    def _keep(self, fits: list[Fitted], settings: Settings, rows: TrainingRows | None) -> None:
+    def _keep(self, fits: list[FittedRegression], settings: Settings, rows: TrainingRows | None) -> None:
         """Take over what was fitted, one regression per class."""
         self.inference_ = settings.inference
         self.bootstrap_ = settings.inference == "map" and settings.bootstrap
@@ -196,12 +193,12 @@ class SoftplusBase(
         n_runs = len(tasks) * (2 if settings.symmetric else 1)
         if settings.inference == "gibbs":
             return reporter_of(self, n_runs * settings.n_chains, settings.schedule.n_sweeps)
-        n_climbs = most_climbs(tasks[0].n_rows, settings.prior)
+        n_climbs = max_optimizations(tasks[0].n_rows, settings.prior)
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
-    def _resumable_fits(self) -> list[Fitted]:
+    def _resumable_fits(self) -> list[FittedRegression]:
         """Return the fits whose chains or modes can go on, if that is wanted; raise if a file did not have them."""
-        fits: list[Fitted] = getattr(self, "_fits", []) if self.warm_start else []
+        fits: list[FittedRegression] = getattr(self, "_fits", []) if self.warm_start else []
         kinds = {fit.kind_of_state for fit in fits}
         if kinds <= {"modes", "chains"}:
             return fits
@@ -234,7 +231,7 @@ class SoftplusBase(
         if settings.inference != "gibbs" or settings.n_chains < 2:
             return
         diagnoses = self.diagnostics()
-        n_kept = len(self._fits[0].probe_chances) // settings.n_chains
+        n_kept = len(self._fits[0].probe_probabilities) // settings.n_chains
         loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
         for sentence in (disagreement(diagnoses, settings.n_chains, n_kept), *in_words(loud[:1])):
             if sentence is not None:

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from softpolytope.estimators._fitting import Fitted, take_batch
+from softpolytope.estimators._fitting import FittedRegression, take_batch
 from softpolytope.estimators._inputs import check_class_weight, plain_labels
 from softpolytope.estimators._intake import IntakeMixin
 from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
-from softpolytope.model.posterior import Posterior
-from softpolytope.model.training_rows import TrainingRows
+from softpolytope.model import Posterior, TrainingRows
 
 NO_STATE = (
     "it was read from a file that does not hold the state of the fit. The file was written by an earlier version or by "
@@ -35,7 +34,7 @@ class BatchMixin(IntakeMixin):
     inference_: str
     bootstrap_: bool
     posterior_: Posterior
-    _fits: list[Fitted]
+    _fits: list[FittedRegression]
     _first_kept: int
     _training_rows: TrainingRows | None
 
@@ -96,7 +95,7 @@ class BatchMixin(IntakeMixin):
         settings = checked_settings(self)
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all rows at once; give weights by class as a dict.')
-        fits: list[Fitted] = getattr(self, "_fits", [])
+        fits: list[FittedRegression] = getattr(self, "_fits", [])
         if fits and self.inference_ == "gibbs":
             warnings.warn("partial_fit begins anew: chains, as the last fit ran, cannot take more rows.", stacklevel=3)
             fits, classes = [], self.classes_ if classes is None else classes
@@ -119,7 +118,7 @@ class BatchMixin(IntakeMixin):
         if not (weights > 0.0).any():
             raise ValueError("sample_weight is zero for all rows of the batch; leave such batches out.")
         how = How(self._n_threads(), None, keeps_states=False)
-        before: Sequence[Fitted | None] = fits or [None] * len(tasks)
+        before: Sequence[FittedRegression | None] = fits or [None] * len(tasks)
         self._fits = [take_batch(task, settings, how, fit) for task, fit in zip(tasks, before, strict=True)]
         self.inference_ = "map"
         # All restarts move with the same rows, equally weighted.

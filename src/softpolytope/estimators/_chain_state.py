@@ -9,17 +9,15 @@ from softpolytope.estimators._chains import Chains
 from softpolytope.estimators._file_checks import Arrays, check, check_starts, integer, log_weights, typed
 from softpolytope.estimators._lean_chains import trace_of
 from softpolytope.estimators._mode_state import ModelSize
-from softpolytope.export.archive import ModelFileError
-from softpolytope.gibbs.run import ChainArrays
-from softpolytope.gibbs.state import GibbsState, InvalidStateError, check_state
-from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.export import ModelFileError
+from softpolytope.gibbs import ChainArrays, Draw, GibbsState, InvalidStateError, Trace, check_state
 
 _STATE = ("coefficients", "precisions", "precision_rates", "log_weights")
 _NUMBERS = ("state.mass", "state.concentration", "step.log_step", "step.log_average", "step.error", "step.n_updates")
 _SERIES = ("log_likelihood", "n_active", "mass", "concentration", "acceptance")
 # Beyond it doubles do not hold all whole numbers.
-LARGEST_COUNT = 2.0**53
-MOST_ROWS = 2**40
+MAX_COUNT = 2.0**53
+MAX_ROWS = 2**40
 
 
 def pack_chains(arrays: Arrays, prefix: str, states: list[ChainArrays], chains: Chains) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def _unpacked(arrays: Arrays, name: str, n_kept: int, size: ModelSize) -> ChainA
     chain.update({part: np.asarray(value) for part, value in zip(_NUMBERS, numbers.tolist(), strict=True)})
     _check_parameters(arrays, name, numbers, size)
     n_updates = numbers[-1]
-    check(0.0 <= n_updates <= LARGEST_COUNT and n_updates == int(n_updates), "the updates of a step are impossible.")
+    check(0.0 <= n_updates <= MAX_COUNT and n_updates == int(n_updates), "the updates of a step are impossible.")
     chain["step.n_updates"] = np.asarray(int(n_updates))
     series = typed(arrays, f"{name}.series", "float64", 2)
     check(len(series) == len(_SERIES), "the traces of a chain are incomplete.")
@@ -129,13 +127,13 @@ def _unpacked_counts(arrays: Arrays, name: str, n_levels: int, n_experts: int) -
     """Latent counts of the paper's scan that are not zero, and their places among (levels, rows, experts)."""
     places, starts = (typed(arrays, f"{name}.{part}", "int64", 1) for part in ("places", "blocks"))
     values = typed(arrays, f"{name}.values", "float64", 1)
-    check(len(starts) >= 2 and 0 <= starts[-1] <= MOST_ROWS, "there are no counts of rows.")
+    check(len(starts) >= 2 and 0 <= starts[-1] <= MAX_ROWS, "there are no counts of rows.")
     check_starts(starts, int(starts[-1]), least=0)
     n_of_level = int(starts[-1]) * n_experts
     are_places = (places >= 0) & (places < n_levels * n_of_level)
     check(len(places) == len(values) and bool(are_places.all()), "the counts do not match their places.")
     check(bool((places[1:] > places[:-1]).all()), "the places of counts are not in order.")
-    is_whole = (values >= 1.0) & (values <= LARGEST_COUNT) & (values == np.floor(values))
+    is_whole = (values >= 1.0) & (values <= MAX_COUNT) & (values == np.floor(values))
     check(bool(is_whole.all()), "a latent count is not a whole number.")
     # Corollary 15: a count is at most the one below it.
     is_above = places >= n_of_level

@@ -6,26 +6,31 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data import ColumnTransform, PartitionedData, TrainingData
 from softpolytope.estimators._lean_chains import is_kept, lean, whole
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
-from softpolytope.estimators._units import Units
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.run import ChainArrays, Resumed, RunOptions, RunResult, run_chains
-from softpolytope.gibbs.state import GibbsState, state_at
-from softpolytope.gibbs.trace import Draw, Trace
-from softpolytope.model.data import TrainingData
-from softpolytope.model.partition import PartitionedData
-from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.results import ModeSettings
-from softpolytope.optimise.run import DEFAULT_PRIOR, SearchOptions, find_modes
+from softpolytope.gibbs import (
+    ChainArrays,
+    ChainSettings,
+    Draw,
+    GibbsState,
+    Resumed,
+    RunOptions,
+    RunResult,
+    Trace,
+    run_chains,
+    state_at,
+)
+from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
+from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
     """What it takes to go on with the chains of a fit."""
 
-    states: list[ChainArrays] | None  # labelling after labelling, lean
+    states: list[ChainArrays] | None  # labeling after labeling, lean
     digest: str  # of rows and model, so that chains go on with the same ones only
     n_done: int  # sweeps that all chains have made
 
@@ -41,7 +46,7 @@ class Chains:
 
 def sample(
     data: TrainingData | PartitionedData,
-    units: Units,
+    units: ColumnTransform,
     task: AnyTask,
     settings: Settings,
     how: How,
@@ -91,7 +96,7 @@ def _most_rows(data: TrainingData | PartitionedData) -> float:
 def _starts_at_modes(
     data: TrainingData | PartitionedData, task: AnyTask, settings: Settings, how: How
 ) -> list[GibbsState]:
-    """A mode for every chain, labelling after labelling.
+    """A mode for every chain, labeling after labeling.
 
     Not of the very posterior that is sampled: where the prior is tight, its modes have fewer experts than its draws.
     """
@@ -123,13 +128,13 @@ def _logistic_start(n_columns: int, settings: Settings) -> GibbsState:
     return GibbsState(np.zeros(shape), np.ones(shape), rates, np.zeros(shape[0]), 1.0, 1.0)
 
 
-def _posterior(result: RunResult, units: Units) -> RegressionPosterior:
+def _posterior(result: RunResult, units: ColumnTransform) -> RegressionPosterior:
     """Draws of all chains; of a run that was stopped, as many of each as there are of all."""
     n_kept = min(len(trace.draws) for traces in result.traces for trace in traces)
-    return RegressionPosterior(tuple(_labelling_posterior(traces, n_kept, units) for traces in result.traces))
+    return RegressionPosterior(tuple(_labeling_posterior(traces, n_kept, units) for traces in result.traces))
 
 
-def _labelling_posterior(traces: list[Trace], n_kept: int, units: Units) -> LabellingPosterior:
+def _labeling_posterior(traces: list[Trace], n_kept: int, units: ColumnTransform) -> LabelingPosterior:
     """The last `n_kept` draws of every chain, in the user's units, and the best draw of all."""
     found = [trace.best for trace in traces if trace.best is not None]
     if not found:
@@ -141,7 +146,7 @@ def _labelling_posterior(traces: list[Trace], n_kept: int, units: Units) -> Labe
     kept = [draw for trace in traces for draw in trace.draws[len(trace.draws) - n_kept :]]
     n_sweeps = min(trace.n_sweeps for trace in traces)
     series = [np.array([getattr(trace, name)[:n_sweeps] for trace in traces]) for name in _SERIES]
-    return LabellingPosterior(
+    return LabelingPosterior(
         Draws.from_parts([_part(draw, units) for draw in kept or [best]]),
         Draws.from_parts([_part(best, units)]),
         len(traces) if kept else 1,
@@ -152,10 +157,10 @@ def _labelling_posterior(traces: list[Trace], n_kept: int, units: Units) -> Labe
 _SERIES = ("log_likelihood", "n_active", "mass")
 
 
-def _part(draw: Draw, units: Units) -> tuple[FloatArray, FloatArray, BoolArray, float]:
+def _part(draw: Draw, units: ColumnTransform) -> tuple[FloatArray, FloatArray, BoolArray, float]:
     is_active, kept = draw.counts[-1] > 0.0, is_kept(draw)
     weights = np.exp(draw.log_weights)
-    return units.of_user(draw.coefficients[kept]), weights[kept], is_active[kept], draw.log_likelihood
+    return units.to_original(draw.coefficients[kept]), weights[kept], is_active[kept], draw.log_likelihood
 
 
 def with_more_sweeps(settings: Settings, n_done: int) -> Settings:

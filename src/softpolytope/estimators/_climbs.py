@@ -6,20 +6,16 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data import ColumnTransform, PartitionedData, TrainingData
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
-from softpolytope.estimators._units import Units
-from softpolytope.model.data import TrainingData
-from softpolytope.model.partition import PartitionedData
-from softpolytope.model.posterior import Draws, LabellingPosterior, RegressionPosterior
-from softpolytope.optimise.modes import Mode
-from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
-from softpolytope.optimise.run import SearchOptions, find_modes
+from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
+from softpolytope.optimize import FoundMode, Mode, ModeSettings, ModesResult, SearchOptions, find_modes
 
 
-def maximise(
+def maximize(
     data: TrainingData | PartitionedData,
-    units: Units,
+    units: ColumnTransform,
     task: AnyTask,
     settings: Settings,
     how: How,
@@ -44,13 +40,13 @@ def maximise(
     return posterior_of(result, units, settings), result
 
 
-def in_other_units(result: ModesResult, before: Units | None, now: Units) -> ModesResult:
+def with_transform(result: ModesResult, before: ColumnTransform | None, now: ColumnTransform) -> ModesResult:
     """The same modes for columns that are changed in another way; where they are not, to the same bits."""
     if before is None or before.are_same(now):
         return result
 
     def changed(mode: Mode) -> Mode:
-        return Mode(now.from_user(before.of_user(mode.coefficients)), mode.log_weights)
+        return Mode(now.to_transformed(before.to_original(mode.coefficients)), mode.log_weights)
 
     modes = [
         [FoundMode(changed(found.mode), found.log_likelihood, changed(found.whole)) for found in side]
@@ -59,22 +55,22 @@ def in_other_units(result: ModesResult, before: Units | None, now: Units) -> Mod
     return replace(result, modes=modes)
 
 
-def posterior_of(result: ModesResult, units: Units, settings: Settings) -> RegressionPosterior:
+def posterior_of(result: ModesResult, units: ColumnTransform, settings: Settings) -> RegressionPosterior:
     """Every mode a draw, and a chain of its own."""
     mass = settings.prior.mass_shape / settings.prior.mass_rate
     return RegressionPosterior(
-        tuple(_labelling_posterior(modes, result.is_of_best_rate(), units, mass) for modes in result.modes)
+        tuple(_labeling_posterior(modes, result.is_of_best_rate(), units, mass) for modes in result.modes)
     )
 
 
-def _labelling_posterior(
-    modes: list[FoundMode], may_be_best: BoolArray, units: Units, mass: float
-) -> LabellingPosterior:
+def _labeling_posterior(
+    modes: list[FoundMode], may_be_best: BoolArray, units: ColumnTransform, mass: float
+) -> LabelingPosterior:
     # Between modes of different rates the likelihood of the training rows would always choose the loosest.
     best = max((modes[number] for number in np.flatnonzero(may_be_best)), key=lambda found: found.log_likelihood)
     values = np.array([[found.log_likelihood] for found in modes])
     n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
-    return LabellingPosterior(
+    return LabelingPosterior(
         Draws.from_parts([_part(found, units) for found in modes]),
         Draws.from_parts([_part(best, units)]),
         len(modes),
@@ -84,6 +80,6 @@ def _labelling_posterior(
     )
 
 
-def _part(found: FoundMode, units: Units) -> tuple[FloatArray, FloatArray, BoolArray, float]:
+def _part(found: FoundMode, units: ColumnTransform) -> tuple[FloatArray, FloatArray, BoolArray, float]:
     weights = np.exp(found.mode.log_weights)
-    return units.of_user(found.mode.coefficients), weights, np.ones(len(weights), dtype=bool), found.log_likelihood
+    return units.to_original(found.mode.coefficients), weights, np.ones(len(weights), dtype=bool), found.log_likelihood

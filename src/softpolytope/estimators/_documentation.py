@@ -20,12 +20,12 @@ inference : {"auto", "gibbs", "map"}
         Predict with the mean over the kept draws or modes, or with the one of highest training likelihood (the paper's
         way; of modes, among those of the best precision rate). May be changed after `fit`.
     n_restarts : int
-        "map": climbs per labelling.
+        "map": climbs per labeling.
     bootstrap : bool
         "map": whether each climb ends with random weights of its own for the rows (the weighted likelihood bootstrap),
         so that the spread of the modes approximates the posterior's; ask for 20 or more restarts to see it.
     n_chains : int
-        "gibbs": chains per labelling.
+        "gibbs": chains per labeling.
     n_sweeps, n_burn_in, n_draws : int
         "gibbs": sweeps per chain in all; of which the first are discarded (by default half); draws kept per chain,
         evenly spaced over the rest (by default up to 50).
@@ -73,10 +73,10 @@ inference : {"auto", "gibbs", "map"}
         Experts with counts in the best draws, labelings added.
     expert_weights_, coefficients_ : list of ndarray
         Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
-        intercept first; one entry per labelling (and class, if there are more than two). The heaviest expert comes
+        intercept first; one entry per labeling (and class, if there are more than two). The heaviest expert comes
         first: it is the expert 1 of `polytopes` and `explain`.
     log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labelling (and class).
+        Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labeling (and class).
 """
 
 

@@ -9,11 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope.estimators._files import save_classifier
-from softpolytope.export.onnx import InputType, to_onnx
-from softpolytope.export.python_source import python_source
-from softpolytope.export.sql import sql_probability
-from softpolytope.inspection.datatree import to_datatree
-from softpolytope.model.posterior import Posterior
+from softpolytope.export import InputType, python_source, sql_probability, to_onnx
+from softpolytope.inspection import to_datatree
+from softpolytope.model import Posterior
 
 
 class ExportMixin:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.export.archive import ModelFileError
+from softpolytope.export import ModelFileError
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.data import FeatureSummary
 from softpolytope.estimators._file_checks import Arrays, check, typed
-from softpolytope.estimators._fitting import Fitted
+from softpolytope.estimators._fitting import FittedRegression
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._row_file import packed_rows, rows_from
 from softpolytope.estimators._states import packed_state, with_state
-from softpolytope.export.archive import ModelFileError, read_archive, write_archive
-from softpolytope.model.posterior import Draws, LabellingPosterior, Posterior, RegressionPosterior, check_estimate
-from softpolytope.model.prior import Prior
+from softpolytope.export import ModelFileError, read_archive, write_archive
+from softpolytope.model import Draws, LabelingPosterior, Posterior, Prior, RegressionPosterior, check_estimate
 
 _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_active": "bool", "starts": "int64",
                 "log_likelihood": "float64"}  # fmt: skip
 _SERIES = ("log_likelihood", "n_active", "mass")
 _CLASS_KINDS = {"b": "bool", "i": "int64", "u": "uint64", "f": "float64", "U": "str", "O": "str"}
 _CLASS_TYPES = {"bool": bool, "int64": int, "uint64": int, "float64": float, "str": str}
-MOST_CLASSES = 100_000
+MAX_CLASSES = 100_000
 # What else a file may hold, by the name in its header: rooms above this one say how theirs are read.
 _OTHER_MODELS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
 
@@ -75,13 +74,13 @@ def packed_classifier(
     arrays["features"] = np.stack([features.mean, features.deviation, features.lower, features.upper])
     arrays["integer_features"] = features.is_integer
     for number, fit in enumerate(classifier._fits):
-        arrays[f"{number}.probes"] = fit.probe_chances
+        arrays[f"{number}.probes"] = fit.probe_probabilities
         if fit.precision_rates is not None:
             arrays[f"{number}.precision_rates"] = np.asarray(fit.precision_rates, dtype=np.float64)
-        for side, labelling in enumerate(fit.posterior.labelings):
-            _pack_labelling(arrays, f"{number}.{side}", labelling)
+        for side, labeling in enumerate(fit.posterior.labelings):
+            _pack_labeling(arrays, f"{number}.{side}", labeling)
         kept = packed_state(fit, arrays, f"{number}.state") if state else None
-        n_chains = [labelling.n_chains for labelling in fit.posterior.labelings]
+        n_chains = [labeling.n_chains for labeling in fit.posterior.labelings]
         regressions.append({"n_chains": n_chains, "state": kept})
     names = getattr(classifier, "feature_names_in_", None)
     header = {
@@ -153,13 +152,13 @@ def classifier_from(header: dict[str, Any], arrays: Arrays, known: Mapping[str, 
     return classifier
 
 
-def _pack_labelling(arrays: Arrays, prefix: str, labelling: LabellingPosterior) -> None:
+def _pack_labeling(arrays: Arrays, prefix: str, labeling: LabelingPosterior) -> None:
     for kind in ("draws", "best"):
-        draws = getattr(labelling, kind)
+        draws = getattr(labeling, kind)
         for name, dtype in _DRAW_ARRAYS.items():
             arrays[f"{prefix}.{kind}.{name}"] = np.asarray(getattr(draws, name), dtype=dtype)
     for name in _SERIES:
-        arrays[f"{prefix}.{name}"] = np.asarray(getattr(labelling, name), dtype=np.float64)
+        arrays[f"{prefix}.{name}"] = np.asarray(getattr(labeling, name), dtype=np.float64)
 
 
 def _unpack_features(arrays: Arrays, n_features: int, weight: Any) -> FeatureSummary:
@@ -176,30 +175,32 @@ def _unpack_features(arrays: Arrays, n_features: int, weight: Any) -> FeatureSum
     return FeatureSummary(weight, mean, deviation, lower, upper, is_integer)
 
 
-def _unpack_regression(arrays: Arrays, prefix: str, plain: Any, features: FeatureSummary, inference: str) -> Fitted:
+def _unpack_regression(
+    arrays: Arrays, prefix: str, plain: Any, features: FeatureSummary, inference: str
+) -> FittedRegression:
     n_features, n_chains = len(features.mean), plain["n_chains"]
     check(isinstance(n_chains, list) and len(n_chains) in (1, 2), "a regression has one or two labelings.")
-    check(all(type(n) is int and n >= 1 for n in n_chains), "a labelling has at least one chain.")
-    labelings = [_unpack_labelling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
-    check(len({len(labelling.draws) for labelling in labelings}) == 1, "the labelings have different draws.")
+    check(all(type(n) is int and n >= 1 for n in n_chains), "a labeling has at least one chain.")
+    labelings = [_unpack_labeling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
+    check(len({len(labeling.draws) for labeling in labelings}) == 1, "the labelings have different draws.")
     probes = typed(arrays, f"{prefix}.probes", "float64", 2)
     check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
     name = f"{prefix}.precision_rates"
     rates = typed(arrays, name, "float64", 1) if name in arrays else None
     check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
     posterior = RegressionPosterior(tuple(labelings))
-    fit = Fitted(posterior, None, None, None, None, {}, True, probes, features, rates)  # noqa: FBT003
+    fit = FittedRegression(posterior, None, None, None, None, {}, True, probes, features, rates)  # noqa: FBT003
     state = plain.get("state")
     return fit if state is None else with_state(fit, state, arrays, f"{prefix}.state", inference)
 
 
-def _unpack_labelling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabellingPosterior:
+def _unpack_labeling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabelingPosterior:
     draws, best = (_unpack_draws(arrays, f"{prefix}.{kind}", n_features) for kind in ("draws", "best"))
     check(len(best) == 1 and len(draws) % n_chains == 0, "the draws do not match the chains.")
     check(best.coefficients.shape[1] == draws.coefficients.shape[1], "the draws have different layers.")
     series = [typed(arrays, f"{prefix}.{name}", "float64", 2) for name in _SERIES]
     check(len({item.shape for item in series}) == 1, "the traces do not match.")
-    return LabellingPosterior(draws, best, n_chains, *series)
+    return LabelingPosterior(draws, best, n_chains, *series)
 
 
 def _unpack_draws(arrays: Arrays, prefix: str, n_features: int) -> Draws:
@@ -266,7 +267,7 @@ def classes_from(plain: Any) -> NDArray[Any]:
     """Labels of what `plain_classes` gave, checked."""
     kind, values = plain["kind"], plain["values"]
     check(kind in _CLASS_TYPES and isinstance(values, list), "the classes are not readable.")
-    check(2 <= len(values) <= MOST_CLASSES, "a model has at least two classes.")
+    check(2 <= len(values) <= MAX_CLASSES, "a model has at least two classes.")
     check(all(type(value) is _CLASS_TYPES[kind] for value in values), "the classes are not of one kind.")
     classes = np.array(values, dtype=kind)
     check(kind != "float64" or bool(np.isfinite(classes).all()), "a class is not a finite number.")

@@ -6,31 +6,30 @@ from typing import Literal
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import ColumnTransform, FeatureSummary
 from softpolytope.estimators._chains import Chains, sample
-from softpolytope.estimators._climbs import in_other_units, maximise
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.estimators._climbs import maximize, with_transform
 from softpolytope.estimators._parameters import Settings, carried_parameters, check_same_model
-from softpolytope.estimators._streaming import Stream, begun, continued, stream_of
+from softpolytope.estimators._streaming import Stream, online_modes, start_online, update_online
 from softpolytope.estimators._tasks import AnyTask, How, Task
-from softpolytope.estimators._units import Units
-from softpolytope.gibbs.run import RunResult
-from softpolytope.model.posterior import RegressionPosterior
-from softpolytope.optimise.results import ModesResult
-from softpolytope.parallel.blas import one_blas_thread
+from softpolytope.gibbs import RunResult
+from softpolytope.model import RegressionPosterior
+from softpolytope.optimize import ModesResult
+from softpolytope.parallel import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedRegression:
     """A regression, and what it takes to go on with it."""
 
     posterior: RegressionPosterior
     chains: Chains | None  # of a fit by Gibbs sampling
     modes: ModesResult | None  # of a fit by climbs
     stream: Stream | None  # the same, ready for more rows
-    units: Units | None  # in which the modes are
+    units: ColumnTransform | None  # in which the modes are
     model: dict[str, object]  # what a fit that goes on must share with this one
     is_complete: bool  # False if it was stopped before its end
-    probe_chances: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
+    probe_probabilities: FloatArray  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     features: FeatureSummary
     precision_rates: FloatArray | None  # (restarts,)  of a fit by climbs
 
@@ -47,12 +46,12 @@ class Fitted:
 class FitInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a fit; it has something to predict with all the same."""
 
-    def __init__(self, fitted: Fitted) -> None:
+    def __init__(self, fitted: FittedRegression) -> None:
         super().__init__()
         self.fitted = fitted
 
 
-def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
+def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: FittedRegression | None) -> FittedRegression:
     """Fit one regression, or go on with an earlier fit; Ctrl-C raises FitInterrupted, or without a draw its base."""
     # One thread for sums by BLAS too: their bits depend on the number.
     with one_blas_thread():
@@ -69,28 +68,30 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: Fitted 
             start = earlier.modes if earlier is not None else None
             if earlier is not None and start is not None:
                 check_same_model(earlier.model, settings, "warm_start goes on with the modes of the last fit")
-                start = in_other_units(start, earlier.units, units)
-            posterior, modes = maximise(data, units, task, settings, how, start)
+                start = with_transform(start, earlier.units, units)
+            posterior, modes = maximize(data, units, task, settings, how, start)
             result = modes
-            stream, rates = stream_of(modes, units, given.features), modes.precision_rates
-        chances = posterior.probability_draws(given.probes)
+            stream, rates = online_modes(modes, units, given.features), modes.precision_rates
+        probabilities = posterior.probability_draws(given.probes)
     carried = carried_parameters(settings)
     is_complete = result.is_complete
-    fitted = Fitted(posterior, chains, modes, stream, units, carried, is_complete, chances, given.features, rates)
+    fitted = FittedRegression(
+        posterior, chains, modes, stream, units, carried, is_complete, probabilities, given.features, rates
+    )
     if result.is_interrupted:
         raise FitInterrupted(fitted)
     return fitted
 
 
-def take_batch(task: Task, settings: Settings, how: How, earlier: Fitted | None) -> Fitted:
+def take_batch(task: Task, settings: Settings, how: How, earlier: FittedRegression | None) -> FittedRegression:
     """Learn from a batch of rows, the first one or another."""
     with one_blas_thread():
         if earlier is None or earlier.stream is None:
-            stream, posterior = begun(task, settings, how)
+            stream, posterior = start_online(task, settings, how)
         else:
             check_same_model(earlier.model, settings, "partial_fit goes on with the modes of earlier rows")
-            stream, posterior = continued(earlier.stream, task, settings, how)
+            stream, posterior = update_online(earlier.stream, task, settings, how)
     no_probes = np.zeros((len(posterior.labelings[0].draws), 0))
     carried = carried_parameters(settings)
     rates = stream.precision_rates
-    return Fitted(posterior, None, None, stream, None, carried, True, no_probes, stream.features, rates)  # noqa: FBT003
+    return FittedRegression(posterior, None, None, stream, None, carried, True, no_probes, stream.features, rates)  # noqa: FBT003

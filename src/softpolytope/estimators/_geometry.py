@@ -9,18 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from softpolytope.estimators._fitting import Fitted
+from softpolytope.estimators._fitting import FittedRegression
 from softpolytope.estimators._limits import checked_scale, limits_of, wanted_classes
-from softpolytope.geometry.bounds import checked_probability
-from softpolytope.geometry.counterfactual import Counterfactuals
-from softpolytope.geometry.counts import n_yes
-from softpolytope.geometry.decision import Decision
-from softpolytope.geometry.explanation import Explanation, expert_columns
-from softpolytope.geometry.features import Features
-from softpolytope.geometry.nearest import Limits, nearest_points
-from softpolytope.geometry.polytopes import LabellingPolytopes, Polytopes
-from softpolytope.geometry.tables import Columns, joined
-from softpolytope.model.posterior import Draws, Posterior
+from softpolytope.geometry import (
+    Columns,
+    Counterfactuals,
+    Decision,
+    Explanation,
+    Features,
+    LabelingPolytopes,
+    Limits,
+    Polytopes,
+    checked_probability,
+    expert_columns,
+    joined,
+    n_yes,
+    nearest_points,
+)
+from softpolytope.model import Draws, Posterior
 
 
 class GeometryMixin:
@@ -29,7 +35,7 @@ class GeometryMixin:
     posterior_: Posterior
     classes_: NDArray[Any]
     estimate: Any  # an Estimate, checked on use
-    _fits: list[Fitted]
+    _fits: list[FittedRegression]
 
     def _has_posterior_spread(self) -> bool:
         raise NotImplementedError
@@ -45,7 +51,7 @@ class GeometryMixin:
         return self._fits[0].features.named(getattr(self, "feature_names_in_", None))
 
     def _targets(self) -> list[list[Any]]:
-        """The class that each labelling of each regression votes for; that of an opposite one may be a text."""
+        """The class that each labeling of each regression votes for; that of an opposite one may be a text."""
         classes = self.classes_.tolist()
         if len(classes) == 2:
             return [[classes[1], classes[0]]]
@@ -62,7 +68,7 @@ class GeometryMixin:
         Returns
         -------
         Polytopes
-            One entry per labelling (and class) with `regions`, one per expert: `normals` and `offsets` of its layers,
+            One entry per labeling (and class) with `regions`, one per expert: `normals` and `offsets` of its layers,
             `faces()` that hold its region for certain, `in_words()`. `n_yes(X)` counts the experts that vote yes,
             `theorem` says what follows from it. Of a model of one layer, `bounding_polytope()` holds all x with
             P <= threshold.
@@ -82,9 +88,9 @@ class GeometryMixin:
         threshold = checked_probability("threshold", threshold)
         features = self._features()
         found = [
-            LabellingPolytopes(target, number, threshold, labelling.best, features, len(regression.labelings) == 2)
+            LabelingPolytopes(target, number, threshold, labeling.best, features, len(regression.labelings) == 2)
             for regression, targets in zip(self.posterior_.regressions, self._targets(), strict=True)
-            for number, (labelling, target) in enumerate(zip(regression.labelings, targets, strict=False))
+            for number, (labeling, target) in enumerate(zip(regression.labelings, targets, strict=False))
         ]
         return Polytopes(tuple(found))
 
@@ -107,7 +113,7 @@ class GeometryMixin:
         -------
         Explanation
             Print it to read it. `table()` is tidy, one line per row and expert (a DataFrame where pandas is
-            installed); `table("rows")` has one line per row and labelling; `[i]` is the explanation of one row, a slice
+            installed); `table("rows")` has one line per row and labeling; `[i]` is the explanation of one row, a slice
             that of several, and `in_words(i)` the text of one row.
 
         Examples
@@ -117,7 +123,7 @@ class GeometryMixin:
         >>> X, y = make_circle(300, random_state=0)
         >>> model = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y)
         >>> print(model.explain([[2.0, 1.0]]).in_words(most_experts=1))
-        Row 0, class 1: P = 0.999 by labelling 0, yes from 1 of 4 experts (a yes alone lifts P over 0.5)
+        Row 0, class 1: P = 0.999 by labeling 0, yes from 1 of 4 experts (a yes alone lifts P over 0.5)
           expert 3: yes, share 90 %; 0.66 standard deviations beyond criterion 1 (x1 -0.761 would bring it there)
         """
         level = checked_probability("level", level)
@@ -127,8 +133,8 @@ class GeometryMixin:
         totals = [part[1] for part in parts]
         if self._has_posterior_spread():
             labelings = [item for regression in self.posterior_.regressions for item in regression.labelings]
-            for total, labelling in zip(totals, labelings, strict=True):
-                total.update(_over_draws(labelling.draws, rows, threshold, level))
+            for total, labeling in zip(totals, labelings, strict=True):
+                total.update(_over_draws(labeling.draws, rows, threshold, level))
         features = polytopes[0].features
         switches = frozenset(name for name, is_one in zip(features.names, features.is_switch, strict=True) if is_one)
         return Explanation(joined([part[0] for part in parts]), joined(totals), threshold, switches)
@@ -211,7 +217,7 @@ class GeometryMixin:
 
 
 def _over_draws(draws: Draws, rows: Any, threshold: float, level: float) -> Columns:
-    """What the draws of a labelling agree on, and how far."""
+    """What the draws of a labeling agree on, and how far."""
     tail = 0.5 * (1.0 - level)
     rates = draws.rate_function()(rows)
     low, high = np.quantile(rates, [tail, 1.0 - tail], axis=0)

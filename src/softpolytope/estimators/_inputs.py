@@ -1,15 +1,15 @@
 """Checks of rows, labels and weights that users hand to a classifier."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.class_weight import compute_sample_weight
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import check_labels_agree
 
 
 def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) -> None:
@@ -30,40 +30,6 @@ def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) ->
         estimator.feature_names_in_ = names
     elif known is not None:
         del estimator.feature_names_in_
-
-
-def check_finite(X: Any, names: Any) -> None:
-    """Raise at the first entry that is not a finite number, naming its column and row."""
-    entries: Any = X
-    if sparse.issparse(X) and len(entries.indices):
-        n_columns = entries.shape[1]
-        if entries.indices.min() < 0 or entries.indices.max() >= n_columns:
-            raise ValueError(f"sparse X has an index outside its {n_columns} columns; it is damaged.")
-    values = entries.data if sparse.issparse(X) else entries
-    # A sum is finite only if all its terms are, and costs half as much.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()) or np.isfinite(values).all():
-            return
-    bad = np.argwhere(~np.isfinite(values))[0]
-    if sparse.issparse(X):
-        value = values[bad[0]]
-        row, column = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1, int(entries.indices[bad[0]])
-    else:
-        value, row, column = values[tuple(bad)], int(bad[0]), int(bad[1])
-    label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
-    kind = "NaN" if np.isnan(value) else f"{value} (infinity)"
-    raise ValueError(
-        f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
-        "Impute or drop such rows first."
-    )
-
-
-def ranges(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest number of each column of dense or sparse rows."""
-    ends: list[Any] = [X.min(axis=0), X.max(axis=0)]
-    dense = [end.toarray() if hasattr(end, "toarray") else end for end in ends]
-    lower, upper = (np.asarray(end, dtype=np.float64).reshape(-1) for end in dense)
-    return lower, upper
 
 
 def check_sizes(lower: FloatArray, upper: FloatArray, names: Any) -> None:
@@ -141,17 +107,6 @@ def plain_labels(y: Any, name: str = "y") -> Any:
         # Left to itself, NumPy makes doubles of numbers of which some need all 64 bits.
         return given.astype(np.int64 if max(given) < 2**63 else np.uint64)
     return given.astype(kinds.pop()) if len(kinds) == 1 and kinds <= {bool, float} else y
-
-
-def check_labels_agree(labels: Sequence[object], name: str) -> None:
-    """Raise if some labels are text and others are not: they have no common order, and as text 1 would be '1'."""
-    is_text = [isinstance(label, str | bytes) for label in labels]
-    if any(is_text) and not all(is_text):
-        text, other = labels[is_text.index(True)], labels[is_text.index(False)]
-        raise ValueError(
-            f"labels must be all text or all numbers; {name} holds both {text!r} and {other!r}. Make all of them text "
-            "(str), or none."
-        )
 
 
 def row_weights(estimator: Any, y: Any, sample_weight: FloatArray | None) -> FloatArray:

@@ -9,21 +9,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import check_finite, ranges
 from softpolytope.estimators._inputs import (
     check_class_weight,
-    check_finite,
     check_sizes,
     naming_columns,
     plain_labels,
-    ranges,
     row_weights,
     take_columns,
 )
-from softpolytope.estimators._parameters import seed_of
-from softpolytope.estimators._partitions import PartitionedTask, labels_of, surveyed
+from softpolytope.estimators._parameters import make_seed
+from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
 from softpolytope.estimators._tasks import Task
-from softpolytope.parallel.places import Place
-from softpolytope.parallel.sources import Source
+from softpolytope.parallel import PartitionStore, Source
 
 
 class IntakeMixin:
@@ -49,18 +47,18 @@ class IntakeMixin:
         self.classes_ = classes
         return self._tasks_of(X, codes, weights)
 
-    def _tasks_elsewhere(self, source: Source, place: Place, *, goes_on: bool) -> list[PartitionedTask]:
+    def _tasks_elsewhere(self, source: Source, place: PartitionStore, *, goes_on: bool) -> list[PartitionedTask]:
         """Look at rows that live elsewhere; one task for two classes, one per class for more."""
         names = np.array(source.names, dtype=object) if source.names is not None else None
         take_columns(self, source.n_features, names, reset=not goes_on)
-        labels = labels_of(survey := surveyed(place, source.names), self.class_weight)
+        labels = labels_of(survey := summarize(place, source.names), self.class_weight)
         check_sizes(*survey.ranges(), source.names)
         check_classification_targets(labels.classes)
         check_class_weight(self.class_weight, labels.classes)
         if goes_on and not np.array_equal(labels.classes, self.classes_):
             raise ValueError("warm_start goes on from the last fit, which had other classes.")
         self.classes_ = labels.classes
-        seed = seed_of(self.random_state)
+        seed = make_seed(self.random_state)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [PartitionedTask(place, survey, labels, code, (seed, code), f"class{code}") for code in positives]
 
@@ -90,6 +88,6 @@ class IntakeMixin:
         """One task for two classes, one per class for more."""
         stack: Any = sparse.hstack if sparse.issparse(X) else np.hstack
         design = stack([np.ones((X.shape[0], 1)), X])
-        seed = seed_of(self.random_state)
+        seed = make_seed(self.random_state)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [Task(design, codes == code, weights, (seed, code), f"class{code}") for code in positives]

@@ -6,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from softpolytope._typing import BoolArray
-from softpolytope.gibbs.run import ChainArrays
-from softpolytope.gibbs.trace import Draw, Trace
+from softpolytope.gibbs import ChainArrays, Draw, Trace
 
 # An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
 # activation.

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry.features import Features
-from softpolytope.geometry.nearest import Limits
+from softpolytope.geometry import Features, Limits
 
 
 def limits_of(

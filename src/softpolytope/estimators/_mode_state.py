@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.data import ColumnTransform, FeatureSummary
 from softpolytope.estimators._file_checks import Arrays, check, check_starts, log_weights, typed
 from softpolytope.estimators._streaming import Stream
-from softpolytope.estimators._units import Units
-from softpolytope.model.posterior import RegressionPosterior
-from softpolytope.optimise.modes import Mode
-from softpolytope.optimise.results import FoundMode, ModesResult
-from softpolytope.optimise.stream import Follower
+from softpolytope.model import RegressionPosterior
+from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult
 
 # More than anyone will ever take.
-MOST_STEPS = 2**53
+MAX_STEPS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +32,9 @@ class ModelSize:
 # The end of a search.
 
 
-def pack_modes(arrays: Arrays, prefix: str, result: ModesResult, units: Units) -> dict[str, Any]:
+def pack_modes(arrays: Arrays, prefix: str, result: ModesResult, units: ColumnTransform) -> dict[str, Any]:
     """Add arrays of what `find_modes` found; the header has the rest."""
-    arrays[f"{prefix}.units"] = np.stack([units.centre, units.scale])
+    arrays[f"{prefix}.units"] = np.stack([units.center, units.scale])
     for side, found in enumerate(result.modes):
         _pack(arrays, f"{prefix}.{side}", [item.whole for item in found])
         arrays[f"{prefix}.{side}.is_idle"] = np.concatenate([_is_idle(item) for item in found])
@@ -46,7 +43,7 @@ def pack_modes(arrays: Arrays, prefix: str, result: ModesResult, units: Units) -
 
 def unpack_modes(
     arrays: Arrays, prefix: str, plain: Any, size: ModelSize, posterior: RegressionPosterior, rates: FloatArray
-) -> tuple[ModesResult, Units]:
+) -> tuple[ModesResult, ColumnTransform]:
     """Return what `pack_modes` was given, checked."""
     units = typed(arrays, f"{prefix}.units", "float64", 2)
     check(units.shape == (2, size.n_columns) and bool((units[1] > 0.0).all()), "the units do not match.")
@@ -54,10 +51,10 @@ def unpack_modes(
     is_right = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
     check(is_right and all(type(number) is float for pair in pairs for number in pair), "the losses are not readable.")
     modes = [
-        _found(arrays, f"{prefix}.{side}", size, labelling.log_likelihood)
-        for side, labelling in enumerate(posterior.labelings)
+        _found(arrays, f"{prefix}.{side}", size, labeling.log_likelihood)
+        for side, labeling in enumerate(posterior.labelings)
     ]
-    return ModesResult(modes, rates, dict(map(tuple, pairs)), is_complete=True), Units(units[0], units[1])
+    return ModesResult(modes, rates, dict(map(tuple, pairs)), is_complete=True), ColumnTransform(units[0], units[1])
 
 
 def _found(arrays: Arrays, prefix: str, size: ModelSize, log_likelihood: FloatArray) -> list[FoundMode]:
@@ -106,21 +103,21 @@ def unpack_stream(arrays: Arrays, prefix: str, size: ModelSize, features: Featur
     return Stream(sides, rates, features)
 
 
-def _followers(arrays: Arrays, prefix: str, size: ModelSize) -> list[Follower]:
+def _followers(arrays: Arrays, prefix: str, size: ModelSize) -> list[AdamState]:
     modes, means, squares = (_unpacked(arrays, prefix + part, size) for part in ("", ".mean", ".square"))
     n_steps = typed(arrays, f"{prefix}.n_steps", "int64", 1)
-    is_possible = (n_steps >= 0) & (n_steps <= MOST_STEPS)
+    is_possible = (n_steps >= 0) & (n_steps <= MAX_STEPS)
     check(len(n_steps) == len(modes) and bool(is_possible.all()), "the steps do not match the modes.")
     followers = []
     for mode, mean, square, number in zip(modes, means, squares, n_steps.tolist(), strict=True):
         moments = mean.position(), square.position()
         are_right = all(len(moment) == len(mode.position()) and bool(np.isfinite(moment).all()) for moment in moments)
         check(are_right and bool((moments[1] >= 0.0).all()), "the moments of the gradients do not match the modes.")
-        followers.append(Follower(mode, number, *moments))
+        followers.append(AdamState(mode, number, *moments))
     return followers
 
 
-def _moment(follower: Follower, name: str) -> Mode:
+def _moment(follower: AdamState, name: str) -> Mode:
     """A moment in the shape of the mode; before the first step there is none, which is as good as zero."""
     values: FloatArray = getattr(follower, name)
     return follower.mode.moved(values if len(values) else np.zeros(len(follower.mode.position())))

@@ -12,27 +12,24 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from softpolytope._typing import FloatArray
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.collapsed import Design
-from softpolytope.model.data import TrainingData
-from softpolytope.model.posterior import check_estimate
-from softpolytope.model.prior import Prior
-from softpolytope.optimise.run import DEFAULT_PRIOR
-from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.data import TrainingData
+from softpolytope.gibbs import Moves, Schedule
+from softpolytope.model import Design, Prior, check_estimate
+from softpolytope.optimize import DEFAULT_PRIOR
+from softpolytope.parallel import CheckpointPlan
 
 Inference = Literal["auto", "gibbs", "map"]
 ScanChoice = Literal["auto", "paper", "collapsed"]
 Start = Literal["random", "map"]
 
-MOST_DRAWS_BY_DEFAULT = 50
+MAX_DRAWS_BY_DEFAULT = 50
 # Parameters that only chains have, and only modes.
 _OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
 _OF_MODES = ("n_restarts", "bootstrap")
 # Parameters that rows in batches do not have either.
 _NOT_OF_BATCHES = ("bootstrap",)
 # Measured by benchmarks/few_rows.py.
-FEWEST_ROWS_FOR_MODES = 50
+MIN_ROWS_FOR_MODES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +152,10 @@ def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", 
     Rows are counted by their weights, so that a weight is as good as copies; but many rows of little weight, which
     would take chains long, are many.
     """
-    if math.fsum(row_weights) >= FEWEST_ROWS_FOR_MODES:
+    if math.fsum(row_weights) >= MIN_ROWS_FOR_MODES:
         return "map"
     data = TrainingData.from_arrays(design, np.zeros(len(row_weights), dtype=bool), row_weights)
-    return "gibbs" if data.n_rows < FEWEST_ROWS_FOR_MODES else "map"
+    return "gibbs" if data.n_rows < MIN_ROWS_FOR_MODES else "map"
 
 
 def checked_schedule(estimator: Any) -> Schedule:
@@ -170,7 +167,7 @@ def checked_schedule(estimator: Any) -> Schedule:
         if n_burn_in >= n_sweeps:
             raise ValueError(f"n_burn_in must be below n_sweeps = {n_sweeps}; got {n_burn_in}.")
     n_kept = n_sweeps - n_burn_in
-    n_draws = min(n_kept, MOST_DRAWS_BY_DEFAULT)
+    n_draws = min(n_kept, MAX_DRAWS_BY_DEFAULT)
     if estimator.n_draws is not None:
         n_draws = checked_integer("n_draws", estimator.n_draws, 1)
         if n_draws > n_kept:
@@ -208,7 +205,7 @@ def checked_checkpoint(value: Any) -> CheckpointPlan | None:
     raise ValueError(f"checkpoint must be a folder, a CheckpointPlan or None; got {value!r}.")
 
 
-def seed_of(random_state: Any) -> int:
+def make_seed(random_state: Any) -> int:
     """A seed for the streams: the number itself, or one drawn from what scikit-learn accepts."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         seed = int(random_state)

@@ -10,15 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._features import SMALLEST_SPREAD, FeatureSummary
-from softpolytope.estimators._inputs import check_labels_agree, class_factors
-from softpolytope.estimators._parameters import FEWEST_ROWS_FOR_MODES, Settings
-from softpolytope.estimators._survey import Moments, Survey, SurveyRecipe, power_of_two
-from softpolytope.estimators._tasks import Prepared
-from softpolytope.estimators._units import Units
-from softpolytope.model.partition import PartitionedData, Preparation
-from softpolytope.parallel.blas import one_blas_thread
-from softpolytope.parallel.places import Place
+from softpolytope.data import (
+    MIN_SPREAD,
+    ColumnTransform,
+    DataSummary,
+    FeatureSummary,
+    Moments,
+    PartitionedData,
+    Preparation,
+    SummaryBlockFactory,
+    check_labels_agree,
+    power_of_two,
+)
+from softpolytope.estimators._inputs import class_factors
+from softpolytope.estimators._parameters import MIN_ROWS_FOR_MODES, Settings
+from softpolytope.estimators._tasks import PreparedData
+from softpolytope.parallel import PartitionStore, one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -30,17 +37,17 @@ class Labels:
     moments: list[Moments]  # of each class, weights multiplied
 
 
-def surveyed(place: Place, names: list[str] | None) -> Survey:
+def summarize(place: PartitionStore, names: list[str] | None) -> DataSummary:
     """Look at all rows once."""
-    home = place.home(SurveyRecipe(names))
+    home = place.home(SummaryBlockFactory(names))
     # What columns are divided by decides every draw, and follows from matrix products.
     with one_blas_thread():
-        survey: Survey = home.total("survey")
+        survey: DataSummary = home.total("survey")
     home.leave()
     return survey
 
 
-def labels_of(survey: Survey, class_weight: Any) -> Labels:
+def labels_of(survey: DataSummary, class_weight: Any) -> Labels:
     """Classes and their weights; raises if there are not two of positive weight."""
     values = list(survey.by_label)
     check_labels_agree(values, "y")
@@ -67,8 +74,8 @@ def labels_of(survey: Survey, class_weight: Any) -> Labels:
 class PartitionedTask:
     """One label against the rest, of rows that live elsewhere."""
 
-    place: Place
-    survey: Survey
+    place: PartitionStore
+    survey: DataSummary
     labels: Labels
     positive: int
     seed: tuple[int, ...]
@@ -85,17 +92,17 @@ class PartitionedTask:
 
     def auto_inference(self) -> Literal["gibbs", "map"]:
         """What "auto" stands for."""
-        return "map" if self.moments.weight >= FEWEST_ROWS_FOR_MODES else "gibbs"
+        return "map" if self.moments.weight >= MIN_ROWS_FOR_MODES else "gibbs"
 
     def training_rows(self) -> None:
         """Rows elsewhere have no fingerprint: it would have to be brought here from all partitions."""
 
-    def prepared(self, settings: Settings) -> Prepared:
+    def prepared(self, settings: Settings) -> PreparedData:
         """Data and what else is known of them."""
         units, scale, is_constant = self._units(settings)
         everything = self.moments
         preparation = Preparation(
-            self.labels.classes, self.labels.factors, units.centre, units.scale, scale, is_constant
+            self.labels.classes, self.labels.factors, units.center, units.scale, scale, is_constant
         )
         digest = hashlib.sha256(repr(settings.model).encode())
         digest.update(self.survey.digests)
@@ -112,23 +119,23 @@ class PartitionedTask:
             digest.hexdigest(),
         )
         # Where columns are divided by a power of two only, inference is told, and reports in the user's units.
-        told = Units(units.centre, units.scale / scale)
-        return Prepared(data, told, digest.hexdigest(), self.survey.probes, self._features(), everything.weight)
+        told = ColumnTransform(units.center, units.scale / scale)
+        return PreparedData(data, told, digest.hexdigest(), self.survey.probes, self._features(), everything.weight)
 
-    def _units(self, settings: Settings) -> tuple[Units, FloatArray, NDArray[np.bool_]]:
-        """What columns are centred at and divided by, what of the latter inference is told, and what becomes zero."""
+    def _units(self, settings: Settings) -> tuple[ColumnTransform, FloatArray, NDArray[np.bool_]]:
+        """What columns are centerd at and divided by, what of the latter inference is told, and what becomes zero."""
         n_columns = len(self.moments.mean) + 1
         none = np.zeros(n_columns, dtype=bool)
         power = np.concatenate([[1.0], power_of_two(self._largest())])
         power[power == 0.0] = 1.0
         if not settings.standardize:
-            return Units(np.zeros(n_columns), power), power, none
+            return ColumnTransform(np.zeros(n_columns), power), power, none
         mean, spread = self._mean_and_spread()
-        centre = np.zeros(n_columns) if self.survey.is_sparse else np.concatenate([[0.0], mean])
-        is_left = np.concatenate([[True], spread <= SMALLEST_SPREAD * np.abs(centre[1:])])
+        center = np.zeros(n_columns) if self.survey.is_sparse else np.concatenate([[0.0], mean])
+        is_left = np.concatenate([[True], spread <= MIN_SPREAD * np.abs(center[1:])])
         scale = np.where(is_left, power, np.concatenate([[1.0], spread]))
         is_constant = none if self.survey.is_sparse else is_left & (np.arange(n_columns) > 0)
-        return Units(centre, scale), np.ones(n_columns), is_constant
+        return ColumnTransform(center, scale), np.ones(n_columns), is_constant
 
     def _mean_and_spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean and deviation of features in the user's units; of sparse ones zero and the root of the mean square."""
@@ -142,18 +149,20 @@ class PartitionedTask:
     def _largest(self) -> FloatArray:
         return np.maximum(np.abs(self.moments.lower), np.abs(self.moments.upper))
 
-    def _sizes(self, units: Units, scale: FloatArray, is_constant: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    def _sizes(
+        self, units: ColumnTransform, scale: FloatArray, is_constant: NDArray[np.bool_]
+    ) -> tuple[FloatArray, FloatArray]:
         """Largest absolute value and mean square of the columns as inference sees them."""
         moments = self.moments
         lower, upper = (np.concatenate([[1.0], end]) for end in (moments.lower, moments.upper))
-        ends = [np.abs(((end - units.centre) / units.scale) * scale) for end in (lower, upper)]
+        ends = [np.abs(((end - units.center) / units.scale) * scale) for end in (lower, upper)]
         largest = np.where(is_constant, 0.0, np.maximum(*ends))
         largest[0] = 1.0
         own = np.where(moments.scale > 0.0, moments.scale, 1.0)
         factor = scale[1:] / units.scale[1:]
         deviation = np.sqrt(moments.square / moments.weight) * own * factor
-        centred = (moments.mean * own - units.centre[1:]) * factor
-        square = np.concatenate([[1.0], np.where(is_constant[1:], 0.0, deviation**2 + centred**2)])
+        centerd = (moments.mean * own - units.center[1:]) * factor
+        square = np.concatenate([[1.0], np.where(is_constant[1:], 0.0, deviation**2 + centerd**2)])
         return largest, square
 
     def _features(self) -> FeatureSummary:

@@ -12,12 +12,12 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._fitting import Fitted
-from softpolytope.estimators._inputs import check_finite, naming_columns, take_columns
-from softpolytope.inspection.diagnostics import PROBABILITY, Diagnosis, diagnose, n_draws_needed
-from softpolytope.model.multiclass import combined
-from softpolytope.model.posterior import LabellingPosterior, Posterior, check_estimate
-from softpolytope.parallel.lazy import is_dask_collection, lazily, meta_of
+from softpolytope.data import check_finite
+from softpolytope.estimators._fitting import FittedRegression
+from softpolytope.estimators._inputs import naming_columns, take_columns
+from softpolytope.inspection import PROBABILITY, Diagnosis, diagnose, n_draws_needed
+from softpolytope.model import LabelingPosterior, Posterior, check_estimate, combined
+from softpolytope.parallel.dask import empty_meta, is_dask_collection, lazily
 
 
 class PredictionMixin:
@@ -28,7 +28,7 @@ class PredictionMixin:
     inference_: str
     bootstrap_: bool
     estimate: Any  # an Estimate, checked on use
-    _fits: list[Fitted]
+    _fits: list[FittedRegression]
     _first_kept: int
 
     def _n_threads(self) -> int:
@@ -74,7 +74,7 @@ class PredictionMixin:
         """
         if is_dask_collection(X):
             return self._lazily("predict_proba", X, np.empty((0, len(self._classes()))))
-        pairs = self._chances(X)
+        pairs = self._probabilities(X)
         if len(pairs) == 1:
             return np.column_stack([pairs[0][1], pairs[0][0]])
         positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
@@ -109,13 +109,13 @@ class PredictionMixin:
         if is_dask_collection(X):
             return self._lazily("predict", X, self.classes_[:0])
         if len(self.classes_) == 2:
-            positive, negative = self._chances(X)[0]
+            positive, negative = self._probabilities(X)[0]
             codes = (positive > negative).astype(np.intp)
         else:
             codes = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[codes])
 
-    def _chances(self, X: ArrayLike) -> list[tuple[FloatArray, FloatArray]]:
+    def _probabilities(self, X: ArrayLike) -> list[tuple[FloatArray, FloatArray]]:
         """P(class) and P(not class) of every regression."""
         rows = self._validated_rows(X)
         return [
@@ -129,7 +129,7 @@ class PredictionMixin:
         With more than two classes, of all of them: (n_draws, n_samples, n_classes).
         """
         rows = self._validated_rows(X)
-        pairs = [item.chance_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
+        pairs = [item.both_probability_draws(rows, "mean", self._n_threads()) for item in self.posterior_.regressions]
         if len(pairs) == 1:
             return pairs[0][0]
         positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
@@ -183,14 +183,14 @@ class PredictionMixin:
         for index, fit in enumerate(self._fits):
             prefix = "" if len(self._fits) == 1 else f" of class {self.classes_.tolist()[index]!r}"
             labelings = fit.posterior.labelings
-            for number, labelling in enumerate(labelings):
-                suffix = prefix if len(labelings) == 1 else f"{prefix}, labelling {number}"
-                quantities[f"log-likelihood{suffix}"] = labelling.log_likelihood[:, self._first_kept :]
-                quantities[f"number of experts{suffix}"] = labelling.n_active[:, self._first_kept :]
+            for number, labeling in enumerate(labelings):
+                suffix = prefix if len(labelings) == 1 else f"{prefix}, labeling {number}"
+                quantities[f"log-likelihood{suffix}"] = labeling.log_likelihood[:, self._first_kept :]
+                quantities[f"number of experts{suffix}"] = labeling.n_active[:, self._first_kept :]
             n_chains = labelings[0].n_chains
-            chances = fit.probe_chances.reshape(n_chains, -1, fit.probe_chances.shape[1])
-            for probe in range(chances.shape[2]):
-                quantities[f"{PROBABILITY} {probe}{prefix}"] = chances[:, :, probe]
+            probabilities = fit.probe_probabilities.reshape(n_chains, -1, fit.probe_probabilities.shape[1])
+            for probe in range(probabilities.shape[2]):
+                quantities[f"{PROBABILITY} {probe}{prefix}"] = probabilities[:, :, probe]
         return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
 
     @property
@@ -202,32 +202,32 @@ class PredictionMixin:
     @property
     def n_experts_(self) -> int:
         """Experts with counts in the best draws, all labelings and classes added."""
-        return sum(int(labelling.best.is_active.sum()) for labelling in self._all_labelings())
+        return sum(int(labeling.best.is_active.sum()) for labeling in self._all_labelings())
 
     @property
     def expert_weights_(self) -> list[FloatArray]:
-        """Weights of the experts of the best draws, falling, one array per labelling (and class).
+        """Weights of the experts of the best draws, falling, one array per labeling (and class).
 
         Experts are numbered in this order, from one: expert 1 of an explanation is at index 0.
         """
-        return [labelling.best.by_weight().expert_weights for labelling in self._all_labelings()]
+        return [labeling.best.by_weight().expert_weights for labeling in self._all_labelings()]
 
     @property
     def coefficients_(self) -> list[FloatArray]:
-        """Hyperplanes of the best draws in the user's units, one array per labelling (and class).
+        """Hyperplanes of the best draws in the user's units, one array per labeling (and class).
 
         Each is (experts, layers, 1 + n_features), the heaviest expert first, the intercept first.
         """
-        return [labelling.best.by_weight().coefficients for labelling in self._all_labelings()]
+        return [labeling.best.by_weight().coefficients for labeling in self._all_labelings()]
 
     @property
     def log_likelihood_(self) -> list[FloatArray]:
-        """Log-likelihood of the training rows, (chains, sweeps) per labelling (and class)."""
-        return [labelling.log_likelihood for labelling in self._all_labelings()]
+        """Log-likelihood of the training rows, (chains, sweeps) per labeling (and class)."""
+        return [labeling.log_likelihood for labeling in self._all_labelings()]
 
-    def _all_labelings(self) -> list[LabellingPosterior]:
+    def _all_labelings(self) -> list[LabelingPosterior]:
         check_is_fitted(self)
-        return [labelling for regression in self.posterior_.regressions for labelling in regression.labelings]
+        return [labeling for regression in self.posterior_.regressions for labeling in regression.labelings]
 
     def _classes(self) -> NDArray[Any]:
         check_is_fitted(self)
@@ -236,7 +236,7 @@ class PredictionMixin:
     def _lazily(self, method: str, X: Any, example: Any, *arguments: Any) -> NDArray[Any]:
         """A Dask array of what a method says of the rows of a Dask collection."""
         check_estimate(self.estimate)  # now, and not when the first chunk is computed
-        names = getattr(meta_of(X), "columns", None)
+        names = getattr(empty_meta(X), "columns", None)
         take_columns(self, X.shape[1], names, reset=False)
         function = partial(_predicted, method=method, arguments=arguments)
         found: NDArray[Any] = lazily(function, self._lean(), X, example)

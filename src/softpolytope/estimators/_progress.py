@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from softpolytope.geometry.wording import counted
-from softpolytope.parallel.tasks import Progress
+from softpolytope.geometry import counted
+from softpolytope.parallel import Progress
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -53,7 +53,7 @@ def _scikit_learn_reporter(estimator: Any, n_tasks: int) -> Reporter:
 
     def report(progress: Progress) -> bool:
         run = "chain" if progress.unit == "sweeps" else "restart"
-        name = f"{progress.unit} of labelling {progress.labelling}, {run} {progress.chain}"
+        name = f"{progress.unit} of labeling {progress.labeling}, {run} {progress.chain}"
         context = root.subcontext(task_name=name)
         context.call_on_fit_task_begin(estimator=estimator)
         return bool(context.call_on_fit_task_end(estimator=estimator))
@@ -103,7 +103,7 @@ class ProgressLine:
 
     def _count(self, progress: Progress) -> None:
         """A chain that resumes brings its earlier sweeps with it; one that starts again belongs to the next class."""
-        chain = (progress.labelling, progress.chain)
+        chain = (progress.labeling, progress.chain)
         before = self._of_chain.get(chain, 0)
         self._n_done += progress.n_done - (before if before < progress.n_done else 0)
         self._of_chain[chain] = progress.n_done

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from softpolytope.estimators._file_checks import Arrays, check, integer, shaped
-from softpolytope.model.training_rows import HASH_BITS, MAX_HASHES, TrainingRows
+from softpolytope.model import HASH_BITS, MAX_HASHES, TrainingRows
 
 NAME = "training_rows"
 

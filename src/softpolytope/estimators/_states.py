@@ -7,16 +7,16 @@ import numpy as np
 
 from softpolytope.estimators._chain_state import pack_chains, unpack_chains
 from softpolytope.estimators._file_checks import Arrays, check, integer
-from softpolytope.estimators._fitting import Fitted
+from softpolytope.estimators._fitting import FittedRegression
 from softpolytope.estimators._mode_state import ModelSize, pack_modes, pack_stream, unpack_modes, unpack_stream
-from softpolytope.estimators._streaming import stream_of
-from softpolytope.model.prior import Prior
+from softpolytope.estimators._streaming import online_modes
+from softpolytope.model import Prior
 
 _INTEGERS = ("max_experts", "n_layers", "n_restarts")
 _FLAGS = ("fit_weight", "symmetric")
 
 
-def packed_state(fit: Fitted, arrays: Arrays, prefix: str) -> dict[str, Any] | None:
+def packed_state(fit: FittedRegression, arrays: Arrays, prefix: str) -> dict[str, Any] | None:
     """Add the arrays of a regression's state, and return what the header has of it; None if there is no state."""
     header: dict[str, Any]
     if fit.modes is not None and fit.units is not None:
@@ -31,7 +31,7 @@ def packed_state(fit: Fitted, arrays: Arrays, prefix: str) -> dict[str, Any] | N
     return header | {"model": _plain_model(fit.model)}
 
 
-def with_state(fit: Fitted, plain: Any, arrays: Arrays, prefix: str, inference: str) -> Fitted:
+def with_state(fit: FittedRegression, plain: Any, arrays: Arrays, prefix: str, inference: str) -> FittedRegression:
     """Return a regression with the state that `packed_state` was given, all of it checked."""
     model = _checked_model(plain["model"])
     n_columns, n_labelings = len(fit.features.mean) + 1, 2 if model["symmetric"] else 1
@@ -47,7 +47,7 @@ def with_state(fit: Fitted, plain: Any, arrays: Arrays, prefix: str, inference: 
         return replace(fit, stream=unpack_stream(arrays, prefix, size, fit.features, rates), model=model)
     check(kind == "modes", "the state is of an unknown kind.")
     modes, units = unpack_modes(arrays, prefix, plain, size, fit.posterior, rates)
-    return replace(fit, modes=modes, units=units, stream=stream_of(modes, units, fit.features), model=model)
+    return replace(fit, modes=modes, units=units, stream=online_modes(modes, units, fit.features), model=model)
 
 
 def _plain_model(model: dict[str, object]) -> dict[str, Any]:

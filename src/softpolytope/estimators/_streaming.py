@@ -10,40 +10,51 @@ from numpy.random import SeedSequence
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import (
+    ColumnTransform,
+    FeatureSummary,
+    RowBlock,
+    TrainingData,
+    identity_transform,
+    running_transform,
+)
 from softpolytope.estimators._climbs import posterior_of
-from softpolytope.estimators._features import FeatureSummary
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import How, Task
-from softpolytope.estimators._units import Units, plain_units, running_units
-from softpolytope.model.block import RowBlock
-from softpolytope.model.data import TrainingData
-from softpolytope.model.posterior import RegressionPosterior
-from softpolytope.optimise.modes import Landscape, Mode, pruned
-from softpolytope.optimise.results import FoundMode, ModeSettings, ModesResult
-from softpolytope.optimise.run import SearchOptions, find_modes
-from softpolytope.optimise.stream import Follower, follow
-from softpolytope.parallel.homes import SerialHome
-from softpolytope.parallel.tasks import Reporting, run_all
+from softpolytope.model import RegressionPosterior
+from softpolytope.optimize import (
+    AdamState,
+    FoundMode,
+    LogPosterior,
+    Mode,
+    ModeSettings,
+    ModesResult,
+    SearchOptions,
+    adam_pass,
+    find_modes,
+    pruned,
+)
+from softpolytope.parallel import Reporting, SerialBlocks, run_all
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Where a regression is in the rows that come in batches."""
 
-    followers: list[list[Follower]]  # by labelling and restart; coefficients in the user's units
+    followers: list[list[AdamState]]  # by labeling and restart; coefficients in the user's units
     precision_rates: FloatArray  # (restarts,)
     features: FeatureSummary  # of all rows seen
 
-    def of_units(self, units: Units, *, back: bool = False) -> None:
+    def of_units(self, units: ColumnTransform, *, back: bool = False) -> None:
         """Express all coefficients in other units, or back in the user's."""
-        change = units.of_user if back else units.from_user
+        change = units.to_original if back else units.to_transformed
         for followers in self.followers:
             for follower in followers:
                 mode = follower.mode
                 follower.mode = Mode(change(mode.coefficients), mode.log_weights)
 
 
-def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take the first batch: it decides the precision rate, and where the modes begin."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
     features = FeatureSummary.of(data)
@@ -61,36 +72,36 @@ def begun(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionP
     result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, options)
     if result.is_interrupted:
         raise KeyboardInterrupt
-    return stream_of(result, units, features), posterior_of(result, units, settings)
+    return online_modes(result, units, features), posterior_of(result, units, settings)
 
 
-def stream_of(result: ModesResult, units: Units, features: FeatureSummary) -> Stream:
+def online_modes(result: ModesResult, units: ColumnTransform, features: FeatureSummary) -> Stream:
     """A stream that goes on where a search ended."""
     followers = [
-        [Follower(Mode(units.of_user(found.whole.coefficients), found.whole.log_weights)) for found in modes]
+        [AdamState(Mode(units.to_original(found.whole.coefficients), found.whole.log_weights)) for found in modes]
         for modes in result.modes
     ]
     return Stream(followers, result.precision_rates, features)
 
 
-def continued(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+def update_online(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take another batch; returns the stream after it and what it knows."""
     data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
     # A copy, so that a batch that fails leaves nothing half done.
     batch = FeatureSummary.of(data)
     features = stream.features.merged(batch)
     after = Stream(deepcopy(stream.followers), stream.precision_rates, features)
-    # The spread of the columns is known better with every batch, and sparse rows are not centred; coefficients are
+    # The spread of the columns is known better with every batch, and sparse rows are not centerd; coefficients are
     # expressed in the units of the batch.
     units = _units(features, data, settings)
-    landscape = Landscape(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
+    landscape = LogPosterior(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
     after.of_units(units)
     rows = units.applied(data)
     sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
     n_before = stream.features.weight
     reporting = Reporting(None)
     tasks = [
-        partial(follow, follower, side, landscape, float(rate), n_before, reporting.is_stopped)
+        partial(adam_pass, follower, side, landscape, float(rate), n_before, reporting.is_stopped)
         for side, followers in zip(sides, after.followers, strict=True)
         for follower, rate in zip(followers, after.precision_rates, strict=True)
     ]
@@ -133,11 +144,11 @@ def _too_large(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
 
 def _found(mode: Mode, rows: TrainingData) -> FoundMode:
     """A mode with all its experts, and the log likelihood of the last batch."""
-    home = SerialHome([RowBlock(block) for block in rows.blocks()])
+    home = SerialBlocks([RowBlock(block) for block in rows.blocks()])
     return FoundMode(mode, pruned(mode, home)[1], mode)
 
 
-def _units(features: FeatureSummary, batch: TrainingData, settings: Settings) -> Units:
+def _units(features: FeatureSummary, batch: TrainingData, settings: Settings) -> ColumnTransform:
     if settings.standardize:
-        return running_units(features, is_sparse=bool(sparse.issparse(batch.design)))
-    return plain_units(batch)
+        return running_transform(features, is_sparse=bool(sparse.issparse(batch.design)))
+    return identity_transform(batch)

@@ -8,25 +8,28 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.estimators._features import FeatureSummary
+from softpolytope.data import (
+    ColumnTransform,
+    FeatureSummary,
+    PartitionedData,
+    TrainingData,
+    identity_transform,
+    standardized_data,
+)
 from softpolytope.estimators._parameters import Settings, auto_inference
-from softpolytope.estimators._units import Units, plain_units, standardised
-from softpolytope.model.collapsed import Design
-from softpolytope.model.data import TrainingData
-from softpolytope.model.partition import PartitionedData
-from softpolytope.model.training_rows import TrainingRows
-from softpolytope.parallel.tasks import Callback
+from softpolytope.model import Design, TrainingRows
+from softpolytope.parallel import Callback
 
 # Rows at which diagnostics compare the chains' probabilities.
 N_PROBES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedData:
     """Rows as inference wants them, and what a fit must know of them besides."""
 
     data: TrainingData | PartitionedData
-    units: Units
+    units: ColumnTransform
     digest: str  # of rows and model
     probes: FloatArray  # (a few rows, features)
     features: FeatureSummary
@@ -59,7 +62,7 @@ class AnyTask(Protocol):
         """Fingerprint of the rows, if they are in memory."""
         ...
 
-    def prepared(self, settings: Settings) -> Prepared:
+    def prepared(self, settings: Settings) -> PreparedData:
         """Rows ready for inference."""
         ...
 
@@ -89,12 +92,12 @@ class Task:
         features = sparse.csr_array(design)[:, 1:] if sparse.issparse(self.design) else design[:, 1:]
         return TrainingRows.of(features, self.row_weights)
 
-    def prepared(self, settings: Settings) -> Prepared:
+    def prepared(self, settings: Settings) -> PreparedData:
         """Rows ready for inference."""
         data = TrainingData.from_arrays(self.design, self.is_positive, self.row_weights)
         digest, probes, features = _digest(data, settings), _probes(data), FeatureSummary.of(data)
-        data, units = standardised(data) if settings.standardize else (data, plain_units(data))
-        return Prepared(data, units, digest, probes, features, float(data.row_weights.sum()))
+        data, units = standardized_data(data) if settings.standardize else (data, identity_transform(data))
+        return PreparedData(data, units, digest, probes, features, float(data.row_weights.sum()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
-from softpolytope.estimators._parameters import seed_of
-from softpolytope.inspection.queries import telling_rows
-from softpolytope.inspection.uncertainty import Uncertainty, check_number, informative_rows, is_sampled, uncertainty_of
+from softpolytope.estimators._parameters import make_seed
+from softpolytope.inspection import (
+    Uncertainty,
+    check_number,
+    is_sampled,
+    select_bald,
+    select_epig,
+    uncertainty_from_draws,
+)
 
 Subject = Literal["labels", "parameters"]
 
@@ -64,10 +70,10 @@ class UncertaintyMixin:
         """
         check_is_fitted(self)
         warn_of_modes(self, "epistemic uncertainties")
-        return uncertainty_of(self.predict_proba_draws(X))
+        return uncertainty_from_draws(self.predict_proba_draws(X))
 
     def query(self, X: ArrayLike, n: int = 1, about: Subject = "labels") -> NDArray[np.intp]:
-        """Rows of X whose labels, together, would teach this classifier most: the ones to have labelled next.
+        """Rows of X whose labels, together, would teach this classifier most: the ones to have labeled next.
 
         Each next row is the one that teaches most given the labels of those before it, so that of rows that teach the
         same not all are chosen. It takes draws from the posterior to know what is not known: fit with
@@ -84,8 +90,8 @@ class UncertaintyMixin:
         n : int
             How many to choose.
         about : {"labels", "parameters"}
-            What is to be learnt: the labels of all rows of X (`softpolytope.inspection.queries.telling_rows`), or the
-            parameters (`softpolytope.inspection.uncertainty.informative_rows`), which is often asked at the rim of X.
+            Subject of the information gain: the labels of all rows of X (`softpolytope.inspection.select_epig`), or
+            the parameters (`softpolytope.inspection.select_bald`), which often selects rows at the edge of the data.
             "parameters" uses random numbers if there are very many ways to label n rows, with two classes above eleven
             rows; an integer `random_state` gives the same rows at every call even then.
 
@@ -106,21 +112,21 @@ class UncertaintyMixin:
         if about not in get_args(Subject):
             raise ValueError(f"about must be one of {', '.join(map(repr, get_args(Subject)))}; got {about!r}.")
         warn_of_modes(self, "queries")
-        chances = self.predict_proba_draws(X)
-        if len(chances) < 2:
+        probabilities = self.predict_proba_draws(X)
+        if len(probabilities) < 2:
             raise ValueError(
                 "query asks where draws disagree, and this model has one; fit with more draws or restarts."
             )
         if about == "labels":
-            return telling_rows(chances, n)
-        check_number(n, chances.shape[1])
-        return informative_rows(chances, n, self._query_generator(n))
+            return select_epig(probabilities, n)
+        check_number(n, probabilities.shape[1])
+        return select_bald(probabilities, n, self._query_generator(n))
 
     def _query_generator(self, n: int) -> Generator | None:
         """A generator if n rows need one; a RandomState of the user's is not touched in vain."""
         if not is_sampled(n, len(self.classes_)):
             return None
-        return np.random.default_rng([seed_of(self.random_state), QUERY_STREAM])
+        return np.random.default_rng([make_seed(self.random_state), QUERY_STREAM])
 
 
 def warn_of_modes(classifier: Any, what: str) -> None:

@@ -1,1 +1,22 @@
-"""A fitted model in other forms: files, ONNX, SQL, Python source."""
+"""A fitted model in other forms: model files, ONNX, SQL and Python source.
+
+Every export computes the probabilities of `predict_proba`, to rounding. Model files hold arrays and JSON only, and
+reading one runs no code. ONNX needs the extra `onnx`.
+"""
+
+from softpolytope.export._archive import ModelFileError, read_archive, write_archive
+from softpolytope.export._onnx import InputType, to_onnx
+from softpolytope.export._python_source import python_source
+from softpolytope.export._sql import column_name, quoted_name, sql_probability
+
+__all__ = [
+    "InputType",
+    "ModelFileError",
+    "column_name",
+    "python_source",
+    "quoted_name",
+    "read_archive",
+    "sql_probability",
+    "to_onnx",
+    "write_archive",
+]

@@ -1,1 +1,44 @@
-"""Looking at a fitted model: diagnostics of chains."""
+"""Diagnostics of chains, uncertainty and its parts, rows to label next, and the posterior for ArviZ.
+
+Functions here take draws or a fitted model and return numbers or text. Pictures are in `inspection.displays`, which
+needs matplotlib.
+"""
+
+from softpolytope.inspection._acquisition import select_epig
+from softpolytope.inspection._datatree import to_datatree
+from softpolytope.inspection._diagnostics import (
+    MAX_R_HAT,
+    PROBABILITY,
+    Diagnosis,
+    diagnose,
+    disagreement,
+    in_words,
+    n_draws_needed,
+)
+from softpolytope.inspection._training_rows import Overlap, overlap_with_training
+from softpolytope.inspection._uncertainty import (
+    Uncertainty,
+    check_number,
+    is_sampled,
+    select_bald,
+    uncertainty_from_draws,
+)
+
+__all__ = [
+    "MAX_R_HAT",
+    "PROBABILITY",
+    "Diagnosis",
+    "Overlap",
+    "Uncertainty",
+    "check_number",
+    "diagnose",
+    "disagreement",
+    "in_words",
+    "is_sampled",
+    "n_draws_needed",
+    "overlap_with_training",
+    "select_bald",
+    "select_epig",
+    "to_datatree",
+    "uncertainty_from_draws",
+]

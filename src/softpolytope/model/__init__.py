@@ -1,1 +1,59 @@
-"""The paper's deterministic mathematics: no randomness, everything in log space."""
+"""The deterministic mathematics of softplus regressions, in log space.
+
+Activations, Poisson rates and probabilities, the collapsed log posterior with its gradient, the prior, and posteriors
+as collections of draws. This room imports nothing of ours but array types, and prediction needs nothing else.
+"""
+
+from softpolytope.model._expected_counts import expected_counts
+from softpolytope.model._flat_log_posterior import FlatLogPosterior, FlatPrior
+from softpolytope.model._log_posterior import CollapsedPrior, Design, Observations, log_posterior
+from softpolytope.model._multiclass import combined
+from softpolytope.model._posterior import (
+    Draws,
+    Estimate,
+    LabelingPosterior,
+    Posterior,
+    RegressionPosterior,
+    check_estimate,
+)
+from softpolytope.model._prior import Prior
+from softpolytope.model._softplus import (
+    log_activations,
+    log_softplus,
+    log_softplus_derivative,
+    poisson_rate,
+    positive_probability,
+    softplus,
+)
+from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRows, checksum_of, row_hashes
+from softpolytope.model._workspace import Workspace
+
+__all__ = [
+    "HASH_BITS",
+    "MAX_HASHES",
+    "CollapsedPrior",
+    "Design",
+    "Draws",
+    "Estimate",
+    "FlatLogPosterior",
+    "FlatPrior",
+    "LabelingPosterior",
+    "Observations",
+    "Posterior",
+    "Prior",
+    "RegressionPosterior",
+    "TrainingRows",
+    "Workspace",
+    "check_estimate",
+    "checksum_of",
+    "combined",
+    "expected_counts",
+    "log_activations",
+    "log_posterior",
+    "log_softplus",
+    "log_softplus_derivative",
+    "poisson_rate",
+    "positive_probability",
+    "row_hashes",
+    "softplus",
+]

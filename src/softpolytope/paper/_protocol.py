@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from softpolytope.gibbs.chain import ChainSettings
-from softpolytope.gibbs.sweep import Moves
-from softpolytope.gibbs.trace import Schedule
-from softpolytope.model.prior import Prior
+from softpolytope.gibbs import ChainSettings, Moves, Schedule
+from softpolytope.model import Prior
 
 FIRST_DELETION = 525
 BETWEEN_DELETIONS = 50

@@ -1,1 +1,54 @@
-"""Where blocks of rows live and how their results come back: always in block order."""
+"""Where blocks of rows are evaluated: a loop, threads, partitions in this process, or Dask workers.
+
+Sums over blocks are taken in a fixed order, so results do not depend on where blocks live. Checkpoints, progress,
+interrupts and limits of memory are handled here. Nothing in this room knows what a block computes.
+"""
+
+from softpolytope.parallel._blas import one_blas_thread
+from softpolytope.parallel._block_state import SavedState, read_saved_state, saved_state_file, write_saved_state
+from softpolytope.parallel._blocks import Blocks, BlocksLostError, SerialBlocks, ThreadBlocks
+from softpolytope.parallel._checkpoint import Checkpoint, CheckpointError, CheckpointPlan, make_fingerprint
+from softpolytope.parallel._deferred_calls import DeferredCalls
+from softpolytope.parallel._memory import allowance, parse_bytes
+from softpolytope.parallel._partition_blocks import PartitionStore, StatefulBlocks, open_partition_store
+from softpolytope.parallel._partition_cache import BlockFactory, Call, PartitionCache, Raw, StatelessBlockFactory
+from softpolytope.parallel._reduction import Node, fixed_order_sum, merged
+from softpolytope.parallel._sources import Source, is_dask_collection, open_source
+from softpolytope.parallel._threads import Callback, Progress, Reporting, run_all
+
+__all__ = [
+    "BlockFactory",
+    "Blocks",
+    "BlocksLostError",
+    "Call",
+    "Callback",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointPlan",
+    "DeferredCalls",
+    "Node",
+    "PartitionCache",
+    "PartitionStore",
+    "Progress",
+    "Raw",
+    "Reporting",
+    "SavedState",
+    "SerialBlocks",
+    "Source",
+    "StatefulBlocks",
+    "StatelessBlockFactory",
+    "ThreadBlocks",
+    "allowance",
+    "fixed_order_sum",
+    "is_dask_collection",
+    "make_fingerprint",
+    "merged",
+    "one_blas_thread",
+    "open_partition_store",
+    "open_source",
+    "parse_bytes",
+    "read_saved_state",
+    "run_all",
+    "saved_state_file",
+    "write_saved_state",
+]

@@ -1,6 +1,13 @@
 """One self-contained HTML page about a fitted model, for a person who must decide whether to trust it; its scores."""
 
-from softpolytope.report.evaluation import Evaluation, evaluate
-from softpolytope.report.page import write_report
+from softpolytope.report._evaluation import Evaluation, evaluate
+from softpolytope.report._page import write_report
+from softpolytope.report._scores import LEVEL, Score
 
-__all__ = ["Evaluation", "evaluate", "write_report"]
+__all__ = [
+    "LEVEL",
+    "Evaluation",
+    "Score",
+    "evaluate",
+    "write_report",
+]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from softpolytope.tabular.table import Chunk, TableError, Values, checked_names
+from softpolytope.tabular._table import Chunk, TableError, Values, checked_names
 
 # Cells of a chunk: text takes some 60 bytes a cell.
 CELLS = 400_000
-LONGEST_LINE = 10_000_000  # characters
+MAX_LINE = 10_000_000  # characters
 DELIMITERS = ",;\t|"
 # Ends of lines whose last cell has a blank behind it.
 BLANK_ENDS = (" \n", " \r\n", " \r", " ")
@@ -83,9 +83,9 @@ class CsvTable:
     def _lines(self, file: TextIO, stripper: "_Stripper") -> Iterator[str]:
         """Lines without blanks around their cells; none of them may fill the memory."""
         before, has_tabs = f" {self._delimiter}", self._delimiter == "\t"
-        while line := file.readline(LONGEST_LINE):
-            if len(line) == LONGEST_LINE:
-                raise TableError(f"{self.name} has a line of over {LONGEST_LINE} characters. Is it a CSV file?")
+        while line := file.readline(MAX_LINE):
+            if len(line) == MAX_LINE:
+                raise TableError(f"{self.name} has a line of over {MAX_LINE} characters. Is it a CSV file?")
             if "\x00" in line:
                 raise TableError(f"{self.name} has NUL characters, as no text has. Is it a CSV file?")
             # Most lines have no such blanks, and are not looked at more closely.
@@ -127,7 +127,7 @@ def _opened(path: Path) -> TextIO:
 
 def _first_line(file: TextIO, path: Path) -> str:
     try:
-        return file.readline(LONGEST_LINE)
+        return file.readline(MAX_LINE)
     except UnicodeError:
         raise TableError(f"{path} {_undecodable(path)}") from None
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from softpolytope.tabular.table import LARGEST_EXACT, Chunk, Kind, TableError, Values, checked_names
+from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, TableError, Values, checked_names
 
 # Texts of what data frames hold where a value is missing, besides None and NaN.
 ABSENT = ("<NA>", "NaT")
@@ -60,7 +60,7 @@ def _kind(column: Any) -> Kind | None:
 
 def _is_long(column: Any) -> bool:
     """Whether it has whole numbers with more digits than a double can hold."""
-    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= LARGEST_EXACT).any())
+    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= MAX_EXACT).any())
 
 
 def _text(value: Any) -> str:

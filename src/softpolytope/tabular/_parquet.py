@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.tabular.table import LARGEST_EXACT, Chunk, Kind, TableError, Values, checked_names, number_text
+from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, TableError, Values, checked_names, number_text
 
 CELLS = 1_000_000
 # Decimal digits that a double always holds.
@@ -135,7 +135,7 @@ def _values(column: Any) -> tuple[Values, list[str] | None]:
 
 def _exact_texts(column: Any, values: FloatArray, kinds: Any) -> list[str] | None:
     """Texts of whole numbers and decimals, if doubles do not hold all their digits."""
-    if kinds.is_integer(column.type) and (np.abs(values) >= LARGEST_EXACT).any():
+    if kinds.is_integer(column.type) and (np.abs(values) >= MAX_EXACT).any():
         return ["" if value is None else str(value) for value in column.to_pylist()]
     if kinds.is_decimal(column.type) and column.type.precision > DIGITS:
         return ["" if value is None else _decimal_text(value) for value in column.to_pylist()]

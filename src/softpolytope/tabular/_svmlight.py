@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from softpolytope.tabular.table import Chunk, TableError, Values
+from softpolytope.tabular._table import Chunk, TableError, Values
 
 LABEL = "label"
 # Cells of a chunk: values on their way into an array take some 100 bytes each.
 CELLS = 400_000
-LONGEST_LINE = 50_000_000  # bytes
+MAX_LINE = 50_000_000  # bytes
 # A file of this format is held dense: for wider ones the Python interface takes sparse rows.
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 
 
 class SvmlightTable:
@@ -72,10 +72,10 @@ class SvmlightTable:
         """Line number, label and the values by index."""
         with self._path.open("rb") as file:
             number = 0
-            while line := file.readline(LONGEST_LINE):
+            while line := file.readline(MAX_LINE):
                 number += 1
-                if len(line) == LONGEST_LINE:
-                    raise TableError(f"{self.name} has a line of over {LONGEST_LINE} bytes. Is it a svmlight file?")
+                if len(line) == MAX_LINE:
+                    raise TableError(f"{self.name} has a line of over {MAX_LINE} bytes. Is it a svmlight file?")
                 # Bytes that are no text end up in a word that is no number, and are refused as such.
                 words = line.decode("utf-8", "replace").split("#", 1)[0].split()
                 if words:
@@ -91,9 +91,9 @@ class SvmlightTable:
             if number is None or not (index.isascii() and index.isdigit()) or len(index) > 9:
                 raise TableError(f"{self.name}, line {line}: {word[:40]!r} is not of the form index:number.")
             column = int(index)
-            if column > MOST_COLUMNS:
+            if column > MAX_COLUMNS:
                 raise TableError(
-                    f"{self.name}, line {line}: index {column} is above {MOST_COLUMNS}. Fit such wide tables in Python "
+                    f"{self.name}, line {line}: index {column} is above {MAX_COLUMNS}. Fit such wide tables in Python "
                     "with sklearn.datasets.load_svmlight_file and a classifier of softpolytope."
                 )
             if column in cells:

@@ -32,7 +32,7 @@ def test_logistic_regression_is_the_plain_search():
     assert n_experts == 1
 
 
-def test_logistic_regression_minimises_its_loss():
+def test_logistic_regression_minimizes_its_loss():
     """Half the squared norm, bias included, and C times the losses have a slope as small as LIBLINEAR asks for.
 
     That is the tolerance times the share of the smaller class, here one half, of the slope where it begins, at zero.
@@ -63,8 +63,8 @@ def test_two_support_vectors_have_a_known_machine():
 
 def test_relevance_vectors_of_two_clouds(rng):
     """Far apart they need few vectors, and no row is wrong."""
-    centres = np.repeat([[-3.0, 0.0], [3.0, 0.0]], 40, axis=0)
-    X, y = centres + rng.normal(scale=0.5, size=centres.shape), np.repeat([0, 1], 40)
+    centers = np.repeat([[-3.0, 0.0], [3.0, 0.0]], 40, axis=0)
+    X, y = centers + rng.normal(scale=0.5, size=centers.shape), np.repeat([0, 1], 40)
     model = RelevanceVectorClassifier(4.0).fit(X, y)
     assert model.score(X, y) == 1.0
     assert 1 <= model.n_experts_ <= 4
@@ -122,7 +122,7 @@ def test_relevance_vectors_sparse_rows_and_labels():
 
 
 def test_narrow_widths_are_left_out():
-    """Widths far below the distance of neighbours are not tried, others are."""
+    """Widths far below the distance of neighbors are not tried, others are."""
     X = np.arange(20.0)[:, None]
     assert relevance_vectors.informative_widths(X, (0.1, 1.0, 2.0, 64.0)) == [2.0, 64.0]
 

@@ -80,7 +80,7 @@ def test_numbers_without_spread_are_met_by_their_digits():
 
 
 def test_means_over_the_svm_are_the_papers():
-    """From the numbers printed follow the normalised means printed, to their digits."""
+    """From the numbers printed follow the normalized means printed, to their digits."""
     summary = Summary(as_printed())
     for quantity in ("error", "n_experts"):
         known = {method: printed_normalized(method, quantity) for method in BY_KEY}

@@ -10,7 +10,7 @@ from scipy import sparse
 from softpolytope.datasets import make_circle
 from softpolytope.paper import TableProtocol
 from softpolytope.paper.tables._softplus import SoftplusRegression
-from softpolytope.parallel.tasks import Reporting
+from softpolytope.parallel._threads import Reporting
 
 
 def wait_until(is_true):
@@ -23,7 +23,7 @@ def wait_until(is_true):
 
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_softplus_regression_learns_the_circle(is_sparse):
-    """The paper's protocol, with few sweeps, and one labelling that cannot solve the circle alone."""
+    """The paper's protocol, with few sweeps, and one labeling that cannot solve the circle alone."""
     X, y = make_circle(200, random_state=0)
     X_test, y_test = make_circle(500, random_state=1)
     rows = sparse.csr_array(X) if is_sparse else X

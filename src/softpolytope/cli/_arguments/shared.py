@@ -4,7 +4,7 @@ import argparse
 import csv
 from typing import Any
 
-LARGEST_SEED = 2**32 - 1
+MAX_SEED = 2**32 - 1
 # As `softpolytope.tabular.open_table` knows them, and the environment variable of `softpolytope.datasets`.
 FORMATS = ("csv", "parquet", "svmlight")
 DATA_VARIABLE = "SOFTPOLYTOPE_DATA"
@@ -36,7 +36,7 @@ def examples(*lines: str) -> dict[str, Any]:
 def names(text: str) -> tuple[str, ...]:
     """Columns, given with commas between them."""
     # Only here: `--help` needs no tables.
-    from softpolytope.tabular.plan import split_names  # noqa: PLC0415
+    from softpolytope.tabular import split_names  # noqa: PLC0415
 
     try:
         found = split_names(text)
@@ -119,7 +119,7 @@ def _threshold(text: str) -> tuple[str | None, float]:
     return label or None, probability
 
 
-def whole(least: int, most: int = LARGEST_SEED) -> Any:
+def whole(least: int, most: int = MAX_SEED) -> Any:
     """A type of whole numbers from `least` to `most`."""
 
     def number(text: str) -> int:

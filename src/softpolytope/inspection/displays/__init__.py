@@ -1,12 +1,12 @@
 """Pictures of a fitted model, in the style of scikit-learn's displays; they need matplotlib (the extra `plots`)."""
 
-from softpolytope.inspection.displays.decision import DecisionDisplay
-from softpolytope.inspection.displays.expert_weights import ExpertWeightsDisplay
-from softpolytope.inspection.displays.explained import explanation_plane
-from softpolytope.inspection.displays.latent_counts import LatentCountsDisplay
-from softpolytope.inspection.displays.log_likelihood import LogLikelihoodDisplay
-from softpolytope.inspection.displays.plane import Plane
-from softpolytope.inspection.displays.reliability import ReliabilityDisplay
+from softpolytope.inspection.displays._decision import DecisionDisplay
+from softpolytope.inspection.displays._expert_weights import ExpertWeightsDisplay
+from softpolytope.inspection.displays._explained import explanation_plane
+from softpolytope.inspection.displays._latent_counts import LatentCountsDisplay
+from softpolytope.inspection.displays._log_likelihood import LogLikelihoodDisplay
+from softpolytope.inspection.displays._plane import Plane
+from softpolytope.inspection.displays._reliability import ReliabilityDisplay
 
 __all__ = [
     "DecisionDisplay",

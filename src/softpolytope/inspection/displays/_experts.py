@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry.bounds import criterion_offsets
-from softpolytope.geometry.regions import layer_slopes, linear_predictors
+from softpolytope.geometry import criterion_offsets, layer_slopes, linear_predictors
 from softpolytope.inspection.displays._surfaces import log_margins
 from softpolytope.inspection.displays._view import View
-from softpolytope.model.posterior import Draws
+from softpolytope.model import Draws
 
 # A layer matters to an expert if it decides at this share of the border of the expert's region.
-SMALLEST_SHARE = 0.05
+MIN_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class HalfSpaceLine:
     """Where the criterion of a layer of an expert is just met, within a view."""
 
     ends: FloatArray  # (2, 2); going from the first to the second, the criterion is met on the left
-    labelling: int
+    labeling: int
     expert: int  # from 1, in order of falling weight
     layer: int
 
@@ -31,24 +30,24 @@ class Region:
     """The part of a view where an expert votes yes."""
 
     margin: FloatArray  # (cells, cells), log of the expert's rate over the one needed: positive inside
-    labelling: int
+    labeling: int
     expert: int  # from 1, in order of falling weight
 
 
-def regions(draw: Draws, labelling: int, view: View, threshold: float) -> list[Region]:
+def regions(draw: Draws, labeling: int, view: View, threshold: float) -> list[Region]:
     """Regions with a border in the view, in order of the experts' weights."""
     draw = draw.by_weight()
     margins = log_margins(draw, view.rows(), threshold)
     has_border = (margins.max(axis=1) > 0.0) & (margins.min(axis=1) <= 0.0)
     shape = (len(view.vertical), len(view.horizontal))
     return [
-        Region(margins[expert].reshape(shape), labelling, expert + 1)
+        Region(margins[expert].reshape(shape), labeling, expert + 1)
         for expert in range(len(margins))
         if has_border.item(expert)
     ]
 
 
-def half_space_lines(draw: Draws, labelling: int, view: View, threshold: float) -> list[HalfSpaceLine]:
+def half_space_lines(draw: Draws, labeling: int, view: View, threshold: float) -> list[HalfSpaceLine]:
     """Criteria that matter and cross the view, in order of the experts' weights.
 
     An expert matters if it votes yes somewhere in the view and no elsewhere; of its layers, those that decide at some
@@ -67,12 +66,12 @@ def half_space_lines(draw: Draws, labelling: int, view: View, threshold: float) 
         for layer in _deciding_layers(draw.coefficients[expert], slopes[expert], view.rows()[border]):
             ends = line_within(float(constants[expert, layer]), slopes[expert, layer], bounds)
             if ends is not None:
-                found.append(HalfSpaceLine(ends, labelling, expert + 1, int(layer)))
+                found.append(HalfSpaceLine(ends, labeling, expert + 1, int(layer)))
     return found
 
 
 def _border(is_yes: BoolArray) -> BoolArray:
-    """Cells of a map that differ from their right or upper neighbour, flattened."""
+    """Cells of a map that differ from their right or upper neighbor, flattened."""
     border = np.zeros(is_yes.shape, dtype=bool)
     border[:, :-1] |= is_yes[:, :-1] != is_yes[:, 1:]
     border[:-1] |= is_yes[:-1] != is_yes[1:]
@@ -85,7 +84,7 @@ def _deciding_layers(coefficients: FloatArray, slopes: FloatArray, rows: FloatAr
         return np.empty(0, dtype=np.intp)
     rises = layer_slopes(linear_predictors(coefficients[None], rows))[0] * np.linalg.norm(slopes, axis=1)[:, None]
     n_rows = np.bincount(np.argmax(rises, axis=0), minlength=len(coefficients))
-    return np.flatnonzero(n_rows >= SMALLEST_SHARE * len(rows))
+    return np.flatnonzero(n_rows >= MIN_SHARE * len(rows))
 
 
 def line_within(constant: float, slopes: FloatArray, bounds: FloatArray) -> FloatArray | None:

@@ -1,4 +1,4 @@
-"""How a decision map is drawn: colours, contour, lines and dots, in this order."""
+"""How a decision map is drawn: colors, contour, lines and dots, in this order."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +9,14 @@ from softpolytope.inspection.displays._view import View
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from softpolytope.inspection.displays.decision import DecisionDisplay
+    from softpolytope.inspection.displays._decision import DecisionDisplay
 
 # Dots of more rows than this would hide the map.
 MANY_ROWS = 2000
 
 
 def draw_map(display: "DecisionDisplay", ax: "Axes") -> Any:
-    """Draw everything but colour bar and legend; returns the coloured image."""
+    """Draw everything but color bar and legend; returns the colored image."""
     image = _draw_values(display, ax)
     _draw_contour(display, ax)
     _draw_experts(display, ax)
@@ -32,12 +32,12 @@ def _draw_values(display: "DecisionDisplay", ax: "Axes") -> Any:
     plt = _drawing.pyplot()
     how: dict[str, Any] = {"extent": display.view.extent, "origin": "lower", "aspect": "auto"}
     if display.subject.response == "probability":
-        colours = _drawing.probability_colours(is_opposite=display.subject.labelling == 1)
-        return ax.imshow(display.values, cmap=colours, vmin=0.0, vmax=1.0, **how)
+        colors = _drawing.probability_colours(is_opposite=display.subject.labeling == 1)
+        return ax.imshow(display.values, cmap=colors, vmin=0.0, vmax=1.0, **how)
     if _is_whole(display):
         most = max(int(display.values.max()), 1)
-        colours = plt.get_cmap("cividis", most + 1)
-        return ax.imshow(display.values, cmap=colours, vmin=-0.5, vmax=most + 0.5, interpolation="nearest", **how)
+        colors = plt.get_cmap("cividis", most + 1)
+        return ax.imshow(display.values, cmap=colors, vmin=-0.5, vmax=most + 0.5, interpolation="nearest", **how)
     return ax.imshow(display.values, cmap="cividis", vmin=0.0, **how)
 
 
@@ -47,7 +47,7 @@ def _is_whole(display: "DecisionDisplay") -> bool:
 
 
 def draw_colorbar(display: "DecisionDisplay", ax: "Axes", image: Any) -> Any:
-    """What the colours mean; whole numbers where they are counts."""
+    """What the colors mean; whole numbers where they are counts."""
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # an extra
 
     ticks = MaxNLocator(nbins=6, integer=True) if _is_whole(display) else None
@@ -59,25 +59,25 @@ def _draw_contour(display: "DecisionDisplay", ax: "Axes") -> None:
     threshold, view = display.subject.threshold, display.view
     if not display.probability.min() < threshold < display.probability.max():
         return
-    # Black on pale colours, white on the dark ones of counts and deviations.
-    colour = "black" if display.subject.response == "probability" else "white"
-    ax.contour(view.horizontal, view.vertical, display.probability, levels=[threshold], colors=colour, linewidths=2.0)
+    # Black on pale colors, white on the dark ones of counts and deviations.
+    color = "black" if display.subject.response == "probability" else "white"
+    ax.contour(view.horizontal, view.vertical, display.probability, levels=[threshold], colors=color, linewidths=2.0)
     name = f"P({display.subject.name}) = {threshold:g}"
-    ax.plot([], [], color="black" if colour == "black" else "lightgrey", linewidth=2.0, label=name)
+    ax.plot([], [], color="black" if color == "black" else "lightgrey", linewidth=2.0, label=name)
 
 
 def _draw_experts(display: "DecisionDisplay", ax: "Axes") -> None:
-    """One colour per expert, solid for the labelling itself and dashed for its opposite."""
-    names = [labelling.name for labelling in display.subject.target.labelings]
+    """One color per expert, solid for the labeling itself and dashed for its opposite."""
+    names = [labeling.name for labeling in display.subject.target.labelings]
     numbers: dict[tuple[int, int], int] = {}
     for item in display.experts:
-        is_new = (item.labelling, item.expert) not in numbers
-        number = numbers.setdefault((item.labelling, item.expert), len(numbers))
+        is_new = (item.labeling, item.expert) not in numbers
+        number = numbers.setdefault((item.labeling, item.expert), len(numbers))
         how: dict[str, Any] = {
             "color": _drawing.EXPERT_COLOURS[number % len(_drawing.EXPERT_COLOURS)],
-            "linestyle": _drawing.SIDE_DASHES[item.labelling],
+            "linestyle": _drawing.SIDE_DASHES[item.labeling],
             "linewidth": 1.3,
-            "label": f"expert {item.expert} for {names[item.labelling]}" if is_new else None,
+            "label": f"expert {item.expert} for {names[item.labeling]}" if is_new else None,
         }
         if isinstance(item, HalfSpaceLine):
             _draw_line(item, ax, how)

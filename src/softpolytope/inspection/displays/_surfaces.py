@@ -6,11 +6,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.geometry.bounds import needed_rate
-from softpolytope.geometry.counts import n_criteria_met
+from softpolytope.geometry import n_criteria_met, needed_rate
 from softpolytope.inspection.displays._target import Target
-from softpolytope.model.multiclass import combined
-from softpolytope.model.posterior import Draws, Estimate, RegressionPosterior
+from softpolytope.model import Draws, Estimate, RegressionPosterior, combined
 
 Response = Literal["probability", "deviation", "count", "count_deviation", "criteria", "criteria_deviation"]
 _OF_PROBABILITY = ("probability", "deviation")
@@ -30,7 +28,7 @@ class Subject:
 
     target: Target
     response: Response
-    labelling: int | None  # None: both together
+    labeling: int | None  # None: both together
     estimate: Estimate | None  # None: the mean of probabilities, the counts of the best draw
     threshold: float
     has_posterior_spread: bool = True  # False for plain modes
@@ -42,7 +40,7 @@ class Subject:
     @property
     def name(self) -> str:
         """The class, or classes, that count as positive."""
-        return self.target.name if self.labelling is None else self.target.labelings[self.labelling].name
+        return self.target.name if self.labeling is None else self.target.labelings[self.labeling].name
 
     @property
     def label(self) -> str:
@@ -52,25 +50,25 @@ class Subject:
         return f"{label} over modes, not the posterior" if is_of_modes else label
 
 
-def subject_of(target: Target, response: str, labelling: int | None, estimate: str | None, threshold: float) -> Subject:
+def subject_of(target: Target, response: str, labeling: int | None, estimate: str | None, threshold: float) -> Subject:
     """Check what was asked for."""
     if response not in get_args(Response):
         raise ValueError(f"response must be one of {', '.join(map(repr, get_args(Response)))}; got {response!r}.")
     if estimate is not None and estimate not in get_args(Estimate):
         raise ValueError(f'estimate must be "mean", "best" or None; got {estimate!r}.')
     needed_rate(threshold)  # raises if it is no probability
-    if labelling is None and response not in _OF_PROBABILITY:
-        labelling = 0  # experts of the two labelings vote for different classes
-    if labelling is not None:
-        target.labelling(labelling)  # raises if there is none
-    return Subject(target, response, labelling, estimate, threshold)  # type: ignore[arg-type]  # checked above
+    if labeling is None and response not in _OF_PROBABILITY:
+        labeling = 0  # experts of the two labelings vote for different classes
+    if labeling is not None:
+        target.labeling(labeling)  # raises if there is none
+    return Subject(target, response, labeling, estimate, threshold)  # type: ignore[arg-type]  # checked above
 
 
 def surface(estimator: Any, subject: Subject, rows: FloatArray) -> FloatArray:
     """The response at every row."""
     if subject.response in _OF_PROBABILITY:
         return _probabilities(estimator, subject, rows)
-    posterior = subject.target.labelings[subject.labelling or 0].posterior
+    posterior = subject.target.labelings[subject.labeling or 0].posterior
     is_deviation = subject.response.endswith("_deviation")
     draws = posterior.draws if subject.estimate == "mean" or is_deviation else posterior.best
     count = _criteria_of_largest if subject.response.startswith("criteria") else _n_votes
@@ -81,11 +79,11 @@ def surface(estimator: Any, subject: Subject, rows: FloatArray) -> FloatArray:
 def _probabilities(estimator: Any, subject: Subject, rows: FloatArray) -> FloatArray:
     """P(positive), or its standard deviation over draws."""
     is_deviation = subject.response == "deviation"
-    if subject.labelling is not None:
-        posterior = subject.target.labelings[subject.labelling].posterior
+    if subject.labeling is not None:
+        posterior = subject.target.labelings[subject.labeling].posterior
         draws = posterior.chosen("mean" if is_deviation else subject.estimate or "mean")
-        chances = -np.expm1(-draws.rate_function()(rows))
-        return np.asarray(chances.std(axis=0) if is_deviation else chances.mean(axis=0))
+        probabilities = -np.expm1(-draws.rate_function()(rows))
+        return np.asarray(probabilities.std(axis=0) if is_deviation else probabilities.mean(axis=0))
     # As `predict_proba` and `predict_proba_draws` have it; those would miss the names of the features here.
     regressions: tuple[RegressionPosterior, ...] = estimator.posterior_.regressions
     if is_deviation:

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import BoolArray
-from softpolytope.model.posterior import LabellingPosterior
+from softpolytope.model import LabelingPosterior
 
 
 @dataclass(frozen=True, slots=True)
-class Labelling:
+class Labeling:
     """A posterior and what it takes for positive."""
 
     name: str
-    posterior: LabellingPosterior
+    posterior: LabelingPosterior
     code: int  # of a class
     is_opposite: bool  # whether all other classes are the positive ones
 
@@ -31,15 +31,15 @@ class Target:
 
     name: str
     code: int
-    labelings: tuple[Labelling, ...]
+    labelings: tuple[Labeling, ...]
     name_of_others: str
 
-    def labelling(self, number: int) -> Labelling:
+    def labeling(self, number: int) -> Labeling:
         """One of the labelings; raises if there is none of that number."""
         if number not in range(len(self.labelings)):
             raise ValueError(
-                f"labelling must be from 0 to {len(self.labelings) - 1}; got {number!r}. "
-                "The opposite labelling (1) needs symmetric=True."
+                f"labeling must be from 0 to {len(self.labelings) - 1}; got {number!r}. "
+                "The opposite labeling (1) needs symmetric=True."
             )
         return self.labelings[number]
 
@@ -69,17 +69,17 @@ def target_of(estimator: Any, target: Any) -> Target:
     code = code_of(estimator, target)
     names = [str(name) for name in estimator.classes_.tolist()]
     if len(names) == 2:
-        # One regression serves both classes; its second labelling is that of the first class.
+        # One regression serves both classes; its second labeling is that of the first class.
         posteriors = estimator.posterior_.regressions[0].labelings
         found = [
-            Labelling(names[1 - side], posterior, 1 - side, is_opposite=False)
+            Labeling(names[1 - side], posterior, 1 - side, is_opposite=False)
             for side, posterior in enumerate(posteriors)
         ]
-        found.sort(key=lambda labelling: labelling.code != code)
+        found.sort(key=lambda labeling: labeling.code != code)
     else:
         posteriors = estimator.posterior_.regressions[code].labelings
         named = zip((names[code], f"not {names[code]}"), (False, True), posteriors, strict=False)
-        found = [Labelling(name, posterior, code, is_opposite) for name, is_opposite, posterior in named]
+        found = [Labeling(name, posterior, code, is_opposite) for name, is_opposite, posterior in named]
     others = names[1 - code] if len(names) == 2 else f"not {names[code]}"
     return Target(names[code], code, tuple(found), others)
 

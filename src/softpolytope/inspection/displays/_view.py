@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softpolytope._typing import FloatArray
-from softpolytope.inspection.displays.plane import Plane, bounds_of, plane_of_features
+from softpolytope.inspection.displays._plane import Plane, bounds_of, plane_of_features
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,14 +39,12 @@ def draw_best(title: str, model: FigureModel, fitted: Classifier, rows: LabeledR
     for labeling, letters in enumerate(("bcd", "fgh")):
         name, panels = "AB"[labeling], axes[labeling]
         if model.family == "sum":
-            ExpertWeightsDisplay.from_estimator(fitted, target="A", labelling=labeling, ax=panels[1])
+            ExpertWeightsDisplay.from_estimator(fitted, target="A", labeling=labeling, ax=panels[1])
             panels[1].set_title(f"({letters[0]}) {name} is 1: weights r")
         else:
-            LatentCountsDisplay.from_estimator(
-                fitted, *rows, target="A", labelling=labeling, ax=panels[1], legend=False
-            )
+            LatentCountsDisplay.from_estimator(fitted, *rows, target="A", labeling=labeling, ax=panels[1], legend=False)
             panels[1].set_title(f"({letters[0]}) {name} is 1: mean latent counts")
-        best = {"labelling": labeling, "estimate": "best"}
+        best = {"labeling": labeling, "estimate": "best"}
         title_of_counts = f"({letters[1]}) {name} is 1: {_COUNTED[model.family][0]}"
         _draw_map(panels[2], fitted, rows, title_of_counts, response=_response(model), **best)
         _draw_map(panels[3], fitted, rows, f"({letters[2]}) {name} is 1: P({name})", **best)
@@ -67,7 +65,7 @@ def draw_posterior(title: str, model: FigureModel, fitted: Classifier, rows: Lab
         )
         for ax, letter, (quantity, shown) in zip(axes[labeling], letters, panels, strict=True):
             panel_title = f"({letter}) {name} is 1: {quantity}"
-            _draw_map(ax, fitted, rows, panel_title, response=shown, labelling=labeling, estimate="mean")
+            _draw_map(ax, fitted, rows, panel_title, response=shown, labeling=labeling, estimate="mean")
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from softpolytope._format import format_duration
-from softpolytope.datasets.benchmark import VARIABLE
+from softpolytope.datasets import VARIABLE
 from softpolytope.paper._jobs import Report, run_reported
 from softpolytope.paper.figures._catalog import PaperFigure, missing_jobs, select_figures
 from softpolytope.paper.figures._drawing import save_figure

@@ -15,15 +15,15 @@ class _PaperTables(TypedDict):
     sizes: dict[str, tuple[int, int, int]]  # training rows, test rows and features by set
     error: _Cells
     experts: _Cells
-    svm_normalised_error: dict[str, float]
-    svm_normalised_experts: dict[str, float]
+    svm_normalized_error: dict[str, float]
+    svm_normalized_experts: dict[str, float]
 
 
 _TABLES: _PaperTables = json.loads(Path(__file__).with_name("paper_tables.json").read_text(encoding="utf-8"))
 CELLS: Mapping[Quantity, _Cells] = {"error": _TABLES["error"], "n_experts": _TABLES["experts"]}
 _NORMALIZED: Mapping[Quantity, dict[str, float]] = {
-    "error": _TABLES["svm_normalised_error"],
-    "n_experts": _TABLES["svm_normalised_experts"],
+    "error": _TABLES["svm_normalized_error"],
+    "n_experts": _TABLES["svm_normalized_experts"],
 }
 N_TRAINING_ROWS = {name: sizes[0] for name, sizes in _TABLES["sizes"].items()}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from softpolytope._files import UnwritablePathError, check_writable
 from softpolytope._format import format_duration
-from softpolytope.datasets.benchmark import n_partitions
+from softpolytope.datasets import n_partitions
 from softpolytope.paper._errors import ReproductionError
 from softpolytope.paper._jobs import Job, Report, run_reported
 from softpolytope.paper._protocol import TableProtocol

@@ -7,13 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import CountArray
-from softpolytope.gibbs.run import RunOptions, run_chains
-from softpolytope.gibbs.trace import Draw, Trace
-from softpolytope.model.data import TrainingData
-from softpolytope.model.posterior import Draws
+from softpolytope.data import TrainingData
+from softpolytope.gibbs import Draw, RunOptions, Trace, run_chains
+from softpolytope.model import Draws
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper._typing import Rows
-from softpolytope.parallel.checkpoint import CheckpointPlan
+from softpolytope.parallel import CheckpointPlan
 
 
 class SoftplusRegression:

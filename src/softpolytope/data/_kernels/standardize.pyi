@@ -1,0 +1,3 @@
+from softpolytope._typing import FloatArray
+
+def fill_design(rows: FloatArray, center: FloatArray, scale: FloatArray, out: FloatArray) -> None: ...

@@ -1,0 +1,98 @@
+"""One block of rows, and the collapsed likelihood of its labels as a function of the parameters."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import FloatArray
+from softpolytope.data._dataset import TrainingData
+from softpolytope.model._kernels import collapsed as _collapsed
+from softpolytope.model._kernels import predict as _predict
+
+MIN_RATE = 1e-300
+
+
+class RowBlock:
+    """Rows of a block, ready for the compiled gradient."""
+
+    # Methods that change nothing in a block.
+    READ_ONLY_METHODS: ClassVar[frozenset[str]] = frozenset(
+        {"gradient", "rates", "expert_sums", "nested_log_likelihoods"}
+    )
+
+    def __init__(self, rows: TrainingData) -> None:
+        self._rows = rows
+        self._labels = rows.labels.astype(np.uint8)
+        self._is_sparse = sparse.issparse(rows.design)
+        self._is_scaled = bool((rows.column_scale != 1.0).any())
+        self._offset = np.zeros(rows.n_rows)  # a part of every row's rate that the gradient takes as fixed
+
+    def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        """Log likelihood and its gradient in one flat array.
+
+        The array is (value, by coefficients in their order, by log weights), so that sums and steps are one operation.
+        """
+        n_coefficients = coefficients.size
+        result = np.zeros(1 + n_coefficients + len(log_weights))
+        slopes = result[1 : 1 + n_coefficients].reshape(coefficients.shape)
+        rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
+        if self._is_scaled:
+            coefficients = coefficients * self._rows.column_scale
+        design: Any = self._rows.design
+        n_columns = self._rows.n_columns
+        if not self._is_sparse:
+            result[0] = _collapsed.add_likelihood_dense(
+                design, coefficients, *rows, slopes, result[1 + n_coefficients :]
+            )
+        else:
+            is_wide = _collapsed.is_wide(n_columns)
+            given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
+            sums = np.zeros_like(given) if is_wide else slopes
+            weight_slopes = result[1 + n_coefficients :]
+            result[0] = _collapsed.add_likelihood_sparse(
+                design.data, design.indices, design.indptr, given, *rows, sums, weight_slopes, n_columns
+            )
+            if is_wide:
+                slopes[:] = sums.transpose(1, 2, 0)
+        if self._is_scaled:
+            slopes *= self._rows.column_scale
+        return result
+
+    def rates(self, coefficients: FloatArray, log_weights: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+        """lambda (sets, rows) of sets of experts; set s has the experts starts[s] to starts[s + 1]."""
+        n_experts, n_layers, n_columns = coefficients.shape
+        out = np.empty((len(starts) - 1, self._rows.n_rows))
+        given = np.ascontiguousarray(coefficients * self._rows.column_scale)
+        # The intercept is a column of the design.
+        experts = (np.zeros((n_experts, n_layers)), np.exp(log_weights), starts, out)
+        design: Any = self._rows.design
+        if self._is_sparse and _collapsed.is_wide(n_columns):
+            turned = np.ascontiguousarray(given.reshape(n_experts * n_layers, n_columns).T)
+            _predict.fill_rates_sparse(design.data, design.indices, design.indptr, turned, *experts)
+        else:
+            # Narrow rows give the bits of dense ones, as in the gradient.
+            dense = design.toarray() if self._is_sparse else design
+            _predict.fill_rates_dense(dense, given, *experts)
+        return out
+
+    def expert_sums(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        """What each expert adds to the rates of the block's rows, in all."""
+        sums: FloatArray = self._expert_rates(coefficients, log_weights) @ self._rows.row_weights
+        return sums
+
+    def nested_log_likelihoods(
+        self, coefficients: FloatArray, log_weights: FloatArray, order: NDArray[np.intp]
+    ) -> FloatArray:
+        """Log likelihood of the block's labels without the first 0, 1, ..., all experts of an order."""
+        own = self._expert_rates(coefficients, log_weights)[order]
+        rates = np.zeros((len(own) + 1, self._rows.n_rows))
+        rates[:-1] = np.cumsum(own[::-1], axis=0)[::-1]
+        # The floor is for rates that have underflowed, far below any that matters here.
+        logs = np.where(self._rows.labels, np.log(-np.expm1(-np.maximum(rates, MIN_RATE))), -rates)
+        sums: FloatArray = logs @ self._rows.row_weights
+        return sums
+
+    def _expert_rates(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
+        return self.rates(coefficients, log_weights, np.arange(len(log_weights) + 1, dtype=np.intp))

@@ -1,0 +1,270 @@
+"""A fitted classifier as an ONNX graph of standard operators.
+
+All arithmetic inside is in doubles, whatever the type of the input: the layers multiply exponentials, and single
+precision would not keep five digits. log(1 + x) is x log(u) / (u - 1) with u = 1 + x, which is precise for small x as
+log(u) is not; 1 - e^-l is (1 - u) l / -log(u) with u = e^-l, precise for small l as 1 - u is not.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softpolytope._typing import FloatArray
+from softpolytope.model import Draws, Estimate, Posterior
+
+OPSET = 17
+# Above the one, log(1 + e^z) is z; below the other, e^z.
+MAX_LOGIT = 40.0
+MIN_LOGIT = -36.0
+# Above the one, 1 - e^-l is 1; below the other, l.
+MAX_RATE = 40.0
+MIN_RATE = 1e-15
+# Where activations end, so that one of infinity is not NaN to the draws of which its expert is no part.
+MAX_ACTIVATION = 1e300
+TINY = np.finfo(np.float64).tiny
+
+InputType = Literal["float32", "float64"]
+
+
+class Builder(Protocol):
+    """Where nodes are added."""
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """The name of a constant tensor."""
+        ...
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        """The name of the output of a new node."""
+        ...
+
+
+def to_onnx(
+    posterior: Posterior, classes: NDArray[Any], estimate: Estimate, n_features: int, input_type: InputType = "float64"
+) -> Any:
+    """The model as an `onnx.ModelProto` with input X and outputs label and probabilities."""
+    onnx = _onnx()
+    if input_type not in ("float32", "float64"):
+        raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}.")
+    builder = _GraphBuilder(onnx)
+    label, probabilities = add_classifier(builder, "X", posterior, classes, estimate, input_type)
+    kinds = onnx.TensorProto
+    number = kinds.DOUBLE if input_type == "float64" else kinds.FLOAT
+    text = kinds.STRING if _is_text(classes) else kinds.INT64
+    describe = onnx.helper.make_tensor_value_info
+    builder.nodes.append(onnx.helper.make_node("Identity", [label], ["label"]))
+    builder.nodes.append(onnx.helper.make_node("Identity", [probabilities], ["probabilities"]))
+    graph = onnx.helper.make_graph(
+        builder.nodes,
+        "softpolytope",
+        [describe("X", number, [None, n_features])],
+        [describe("label", text, [None]), describe("probabilities", number, [None, len(classes)])],
+        builder.constants,
+    )
+    model = onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="softpolytope", ir_version=8
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def add_classifier(
+    builder: Builder,
+    rows: str,
+    posterior: Posterior,
+    classes: NDArray[Any],
+    estimate: Estimate,
+    output_type: InputType,
+) -> tuple[str, str]:
+    """Add the nodes of a classifier; returns the names of label and probabilities."""
+    doubles = builder.node("Cast", [rows], to=_type_code("float64"))
+    columns = [
+        _add_regression(builder, doubles, [labeling.chosen(estimate) for labeling in regression.labelings])
+        for regression in posterior.regressions
+    ]
+    if len(columns) == 1:
+        positive, negative = columns[0]
+        probabilities = builder.node("Concat", [negative, positive], axis=1)
+    else:
+        tiny = builder.constant(np.array(TINY))
+        joined = [builder.node("Concat", [pair[side] for pair in columns], axis=1) for side in (0, 1)]
+        logs = [builder.node("Log", [builder.node("Max", [part, tiny])]) for part in joined]
+        probabilities = builder.node("Softmax", [builder.node("Sub", logs)], axis=1)
+    place = builder.node("ArgMax", [probabilities], axis=1, keepdims=0)
+    names = np.array(classes.tolist(), dtype=object) if _is_text(classes) else classes.astype(np.int64)
+    label = builder.node("Gather", [builder.constant(names), place], axis=0)
+    return label, builder.node("Cast", [probabilities], to=_type_code(output_type))
+
+
+def _add_regression(builder: Builder, rows: str, sides: list[Draws]) -> tuple[str, str]:
+    """P(y = 1) and P(y = 0), each (rows, 1): the mean over draws, of the labeling and its opposite."""
+    rates = [_add_rates(builder, rows, draws) for draws in sides]
+    survivals = [builder.node("Exp", [builder.node("Neg", [rate])]) for rate in rates]
+    events = [_add_event(builder, rate) for rate in rates]
+    positive, negative = events[0], survivals[0]
+    share = 1.0 / len(sides[0])
+    if len(sides) == 2:
+        positive = builder.node("Add", [events[0], survivals[1]])
+        negative = builder.node("Add", [survivals[0], events[1]])
+        share *= 0.5
+    # A product, because ReduceMean is written in two ways that no version of ONNX takes both of.
+    shares = builder.constant(np.full((len(sides[0]), 1), share))
+    return builder.node("MatMul", [positive, shares]), builder.node("MatMul", [negative, shares])
+
+
+def _add_event(builder: Builder, rate: str) -> str:
+    """1 - e^-l, precise for every l: below 1e-15 it is l, above 40 it is 1."""
+    lower, upper, one = (builder.constant(np.array(value)) for value in (MIN_RATE, MAX_RATE, 1.0))
+    inside = builder.node("Max", [builder.node("Min", [rate, upper]), lower])
+    u = builder.node("Exp", [builder.node("Neg", [inside])])
+    quotient = builder.node("Div", [builder.node("Sub", [u, one]), builder.node("Log", [u])])
+    event = builder.node("Mul", [inside, quotient])
+    return builder.node("Where", [builder.node("Less", [rate, lower]), rate, event])
+
+
+def _add_rates(builder: Builder, rows: str, draws: Draws) -> str:
+    """lambda, (rows, draws): all experts of all draws side by side, then one product with their weights."""
+    n_experts, n_layers, _ = draws.coefficients.shape
+    log_activation = ""
+    for layer in range(n_layers):
+        slopes = builder.constant(np.ascontiguousarray(draws.coefficients[:, layer, 1:].T))
+        intercepts = builder.constant(np.ascontiguousarray(draws.coefficients[:, layer, 0]))
+        logit = builder.node("Add", [builder.node("MatMul", [rows, slopes]), intercepts])
+        if log_activation:
+            logit = builder.node("Add", [logit, log_activation])
+        log_activation = _add_log_softplus(builder, logit)
+    largest = builder.constant(np.array(MAX_ACTIVATION))
+    activation = builder.node("Min", [builder.node("Exp", [log_activation]), largest])
+    return builder.node("MatMul", [activation, builder.constant(_weight_matrix(draws, n_experts))])
+
+
+def _weight_matrix(draws: Draws, n_experts: int) -> FloatArray:
+    """Weights of the experts, (experts, draws)."""
+    matrix = np.zeros((n_experts, len(draws)))
+    for draw, (start, stop) in enumerate(zip(draws.starts, draws.starts[1:], strict=False)):
+        matrix[start:stop, draw] = draws.expert_weights[start:stop]
+    return matrix
+
+
+def _add_log_softplus(builder: Builder, logit: str) -> str:
+    """log log(1 + e^z), precise for every z: below -36 it is z, above 40 it is log z."""
+    lower, upper, one = (builder.constant(np.array(value)) for value in (MIN_LOGIT, MAX_LOGIT, 1.0))
+    inside = builder.node("Max", [builder.node("Min", [logit, upper]), lower])
+    odds = builder.node("Exp", [inside])
+    u = builder.node("Add", [one, odds])
+    quotient = builder.node("Div", [builder.node("Log", [u]), builder.node("Sub", [u, one])])
+    softplus = builder.node("Mul", [odds, quotient])
+    is_above = builder.node("Greater", [logit, upper])
+    log_softplus = builder.node("Log", [builder.node("Where", [is_above, logit, softplus])])
+    return builder.node("Where", [builder.node("Less", [logit, lower]), logit, log_softplus])
+
+
+class _GraphBuilder:
+    """Nodes and constants of a graph of our own."""
+
+    def __init__(self, onnx: Any) -> None:
+        self._onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, values: NDArray[Any]) -> str:
+        name = f"constant{len(self.constants)}"
+        self.constants.append(self._onnx.numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        name = f"value{len(self.nodes)}"
+        self.nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+
+class _ContainerBuilder:
+    """Nodes of a graph that skl2onnx is making, for a classifier inside a pipeline."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope = scope
+        self._container = container
+
+    def constant(self, values: NDArray[Any]) -> str:
+        name = self._scope.get_unique_variable_name("softpolytope_constant")
+        kinds = _onnx().TensorProto
+        kind = {"f": kinds.DOUBLE, "i": kinds.INT64}.get(values.dtype.kind, kinds.STRING)
+        content = values.reshape(-1).tolist()
+        if kind == kinds.STRING:
+            content = [text.encode() for text in content]
+        self._container.add_initializer(name, kind, list(values.shape), content)
+        return str(name)
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        name = self._scope.get_unique_variable_name("softpolytope_value")
+        node_name = self._scope.get_unique_operator_name(operator)
+        self._container.add_node(operator, list(inputs), [name], op_version=OPSET, name=node_name, **attributes)
+        return str(name)
+
+
+def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
+    """Teach skl2onnx to convert pipelines that end in one of these classifiers."""
+    try:
+        from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
+        from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
+            calculate_linear_classifier_output_shapes,
+        )
+    except ImportError as error:
+        raise ImportError("Pipelines need the package skl2onnx: pip install softpolytope[onnx].") from error
+
+    for classifier in classifiers:
+        update_registered_converter(
+            classifier,
+            f"Softpolytope{classifier.__name__}",
+            calculate_linear_classifier_output_shapes,
+            _convert,
+            options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
+        )
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """What skl2onnx calls for one of our classifiers."""
+    classifier = operator.raw_operator
+    is_double = type(operator.inputs[0].type).__name__.startswith("Double")
+    builder = _ContainerBuilder(scope, container)
+    label, probabilities = add_classifier(
+        builder,
+        operator.inputs[0].full_name,
+        classifier.posterior_,
+        classifier.classes_,
+        classifier.estimate,
+        "float64" if is_double else "float32",
+    )
+    for name, output in zip((label, probabilities), operator.outputs, strict=True):
+        node_name = scope.get_unique_operator_name("Identity")
+        container.add_node("Identity", [name], [output.full_name], op_version=OPSET, name=node_name)
+
+
+def _is_text(classes: NDArray[Any]) -> bool:
+    """Whether labels are text; numbers that ONNX has no labels for are refused."""
+    if classes.dtype.kind in "OU":
+        return True
+    # Exact in every type: the largest label of ONNX itself is no double.
+    beyond = [label for label in classes.tolist() if not -(2**63) <= label < 2**63]
+    if beyond:
+        raise ValueError(
+            f"ONNX labels are 64-bit integers, from -2**63 to 2**63 - 1; got {beyond[0]!r}. Code the classes as "
+            "smaller numbers or as text."
+        )
+    if classes.dtype.kind in "iub" or bool((classes == classes.astype(np.int64)).all()):
+        return False
+    raise ValueError("ONNX labels must be text or whole numbers; code the classes as one of these.")
+
+
+def _type_code(name: str) -> int:
+    kinds = _onnx().TensorProto
+    return int({"float32": kinds.FLOAT, "float64": kinds.DOUBLE}[name])
+
+
+def _onnx() -> Any:
+    try:
+        import onnx  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ImportError("ONNX export needs the package onnx: pip install softpolytope[onnx].") from error
+    return onnx

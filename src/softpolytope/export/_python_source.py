@@ -1,0 +1,102 @@
+"""A fitted classifier as a Python function that needs nothing but the standard library."""
+
+import ast
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softpolytope.model import Draws, Estimate, Posterior
+
+_TEMPLATE = '''"""Class probabilities of a model; written by softpolytope, needs only the standard library."""
+
+from math import exp, expm1, log, log1p
+
+CLASSES = {classes}
+N_FEATURES = {n_features}
+# For each regression its labelings, for each labeling its draws, for each draw its experts: (weight, layers), each
+# layer (intercept, slope, slope, ...).
+REGRESSIONS = {regressions}
+
+
+def predict_proba(x):
+    """Probabilities of CLASSES for one row of N_FEATURES numbers."""
+    x = [float(value) for value in x]
+    if len(x) != N_FEATURES:
+        raise ValueError(f"a row has {{N_FEATURES}} numbers; got {{len(x)}}.")
+    pairs = [_probabilities(labelings, x) for labelings in REGRESSIONS]
+    if len(pairs) == 1:
+        return [pairs[0][1], pairs[0][0]]
+    logs = [log(max(positive, 2.3e-308)) - log(max(negative, 2.3e-308)) for positive, negative in pairs]
+    odds = [exp(value - max(logs)) for value in logs]
+    return [value / sum(odds) for value in odds]
+
+
+def predict(x):
+    """The most probable class of one row."""
+    probabilities = predict_proba(x)
+    return CLASSES[probabilities.index(max(probabilities))]
+
+
+def _probabilities(labelings, x):
+    """P(y = 1) and P(y = 0): means over draws, of the labeling and its opposite."""
+    rates = [[_rate(experts, x) for experts in draws] for draws in labelings]
+    n_draws = len(rates[0])
+    positive = negative = 0.0
+    for draw in range(n_draws):
+        own = rates[0][draw]
+        up, down = -expm1(-own), exp(-own)
+        if len(rates) == 2:
+            other = rates[1][draw]
+            up, down = 0.5 * (up + exp(-other)), 0.5 * (down - expm1(-other))
+        positive += up / n_draws
+        negative += down / n_draws
+    return positive, negative
+
+
+def _rate(experts, x):
+    """lambda: the weighted sum of the experts' activations."""
+    total = 0.0
+    for weight, layers in experts:
+        log_activation = 0.0
+        activation = 1.0
+        for layer in layers:
+            z = layer[0] + sum(slope * value for slope, value in zip(layer[1:], x)) + log_activation
+            activation = z if z > 40.0 else log1p(exp(max(z, -745.0)))
+            log_activation = log(activation) if activation > 1e-300 else z
+        total += weight * activation
+    return total
+'''
+
+
+def python_source(posterior: Posterior, classes: NDArray[Any], estimate: Estimate, n_features: int) -> str:
+    """The text of a module with `predict_proba(x)` and `predict(x)` for one row."""
+    regressions = [
+        [_draws_literal(labeling.chosen(estimate)) for labeling in regression.labelings]
+        for regression in posterior.regressions
+    ]
+    text = repr(regressions).replace("], [", "],\n [")
+    return _TEMPLATE.format(classes=_labels_literal(classes), n_features=n_features, regressions=text)
+
+
+def _labels_literal(classes: NDArray[Any]) -> str:
+    """The labels as Python writes them; those that it cannot are refused."""
+    # Arrays of objects may hold NumPy's own texts and numbers, whose names a bare interpreter does not know.
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes.tolist()]
+    text = repr(labels)
+    try:
+        is_same = ast.literal_eval(text) == labels
+    except (ValueError, SyntaxError):
+        is_same = False
+    if not is_same:
+        raise ValueError(f"Python source holds labels that are text or numbers; got {text}.")
+    return text
+
+
+def _draws_literal(draws: Draws) -> list[list[tuple[float, list[list[float]]]]]:
+    """Plain lists of numbers, which Python writes with all their digits."""
+    found = []
+    for start, stop in zip(draws.starts, draws.starts[1:], strict=False):
+        experts = zip(draws.expert_weights[start:stop], draws.coefficients[start:stop], strict=True)
+        found.append([(float(weight), np.asarray(layers).tolist()) for weight, layers in experts])
+    return found

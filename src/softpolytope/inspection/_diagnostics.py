@@ -1,0 +1,218 @@
+"""Whether chains agree, and how many independent draws they are worth (Vehtari et al. 2021).
+
+Experts have no identity across draws, so only quantities without labels are worth asking about: the log-likelihood,
+probabilities at given rows, the number of experts with counts.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from softpolytope._typing import FloatArray
+
+# Above this, chains are said to disagree. Vehtari et al. recommend 1.01, for four chains of a thousand draws; of two
+# chains of 50 draws, as many as are kept by default, R-hat is above that more often than not, however well they mix.
+MAX_R_HAT = 1.05
+# Share of fits whose chains mix perfectly and are warned of all the same, at most.
+FALSE_ALARMS = 0.01
+# How the names of probabilities at training rows begin; all other quantities are recorded at every sweep.
+PROBABILITY = "probability at training row"
+# Below this many effective draws per chain, quantiles mean little.
+MIN_EFFECTIVE = 50
+# R-hat and ESS are of halves of chains, with two draws at least.
+MIN_DRAWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the draws of one quantity are worth."""
+
+    name: str
+    r_hat: float  # near 1 if the chains agree
+    bulk_ess: float  # effective draws for means
+    tail_ess: float  # effective draws for the 5 % and 95 % quantiles
+    odd_chains: tuple[int, ...]  # chains without any one of which the others would agree
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the chains agree."""
+        return self.r_hat <= MAX_R_HAT
+
+
+def diagnose(quantities: Mapping[str, ArrayLike]) -> list[Diagnosis]:
+    """Diagnose quantities given as arrays (chains, draws).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.inspection import diagnose
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
+    >>> draws[2] += 5.0
+    >>> diagnose({"log-likelihood": draws})[0].odd_chains
+    (2,)
+    """
+    found = []
+    for name, values in quantities.items():
+        draws = checked_draws(name, values)
+        found.append(Diagnosis(name, r_hat(draws), bulk_ess(draws), tail_ess(draws), odd_chains(draws)))
+    return found
+
+
+def in_words(diagnoses: list[Diagnosis]) -> list[str]:
+    """What is wrong, one plain sentence each; nothing if nothing is."""
+    sentences = []
+    for item in diagnoses:
+        if not item.is_fine:
+            which = ""
+            if item.odd_chains:
+                numbers = ", ".join(str(chain) for chain in item.odd_chains)
+                which = f"; without chain {numbers} the others would agree"
+            sentences.append(
+                f"The chains disagree about the {item.name} (R-hat {item.r_hat:.2f}{which}): they have found different "
+                "modes. Run more sweeps, or more chains, before trusting intervals."
+            )
+        elif min(item.bulk_ess, item.tail_ess) < MIN_EFFECTIVE:
+            worth = f"{min(item.bulk_ess, item.tail_ess):.0f}"
+            sentences.append(
+                f"The draws of the {item.name} are worth only {worth} independent ones: "
+                "run more sweeps before reading its quantiles."
+            )
+    return sentences
+
+
+def disagreement(diagnoses: list[Diagnosis], n_chains: int, n_draws: int) -> str | None:
+    """Say that chains disagree about the probabilities they predict, if they do; `n_draws` were kept of each chain.
+
+    Probabilities are what users act on, but few draws of them are kept, and of many rows one may have a large R-hat by
+    chance. So it counts if it is larger than chance explains, or if the chains also disagree about a quantity that is
+    recorded at every sweep, the log-likelihood or the number of experts.
+    """
+    rows = [item for item in diagnoses if item.name.startswith(PROBABILITY)]
+    if not rows:
+        return None
+    is_confirmed = any(not item.is_fine for item in diagnoses if item not in rows)
+    by_chance = MAX_R_HAT if is_confirmed else largest_by_chance(n_chains, n_draws, len(rows))
+    worst = max(item.r_hat for item in rows)
+    if worst <= max(MAX_R_HAT, by_chance):
+        return None
+    n_bad = sum(not item.is_fine for item in rows)
+    return (
+        f"The chains disagree about the probabilities they predict: R-hat is up to {worst:.2f}, and above "
+        f"{MAX_R_HAT} at {n_bad} of the {len(rows)} training rows compared. Run more sweeps (n_sweeps) before "
+        "relying on probabilities and intervals; diagnostics() has all values."
+    )
+
+
+def largest_by_chance(n_chains: int, n_draws: int, n_quantities: int) -> float:
+    """R-hat that independent draws exceed, in any of so many quantities, with probability `FALSE_ALARMS` at most.
+
+    With m halves of chains of n draws, R-hat^2 = (n - 1 + F) / n, where F has an F law with m - 1 and m (n - 1) degrees
+    of freedom: exactly for normal draws, nearly for ranks. It is taken for the location and for the spread.
+    """
+    n_halves, length = 2 * n_chains, n_draws // 2
+    ratio = stats.f.isf(FALSE_ALARMS / (2 * n_quantities), n_halves - 1, n_halves * (length - 1))
+    return float(np.sqrt((length - 1 + ratio) / length))
+
+
+def n_draws_needed(level: float) -> int:
+    """Fewest draws whose range holds another one with a probability of at least `level`: that of n is (n - 1)/(n + 1).
+
+    Examples
+    --------
+    >>> from softpolytope.inspection import n_draws_needed
+    >>> n_draws_needed(0.89)
+    18
+    """
+    return math.ceil((1.0 + level) / (1.0 - level))
+
+
+def checked_draws(name: str, values: ArrayLike) -> FloatArray:
+    """Check that draws are finite numbers (chains, draws)."""
+    draws = np.asarray(values, dtype=np.float64)
+    if draws.ndim != 2 or draws.shape[1] < MIN_DRAWS:
+        raise ValueError(f"{name} must be (chains, draws) with at least {MIN_DRAWS} draws; got shape {draws.shape}.")
+    if not np.isfinite(draws).all():
+        raise ValueError(f"{name} holds NaN or infinite draws.")
+    return draws
+
+
+def r_hat(draws: FloatArray) -> float:
+    """Rank-normalized split R-hat, the larger of that for location and that for spread."""
+    halves = _split(draws)
+    folded = np.abs(halves - np.median(halves))
+    return max(_plain_r_hat(_rank_normalized(halves)), _plain_r_hat(_rank_normalized(folded)))
+
+
+def bulk_ess(draws: FloatArray) -> float:
+    """Effective number of draws, all chains together, for the center of the distribution."""
+    return _ess(_rank_normalized(_split(draws)))
+
+
+def tail_ess(draws: FloatArray) -> float:
+    """Effective number of draws for the 5 % and 95 % quantiles, the smaller of the two."""
+    halves = _split(draws)
+    return min(_ess((halves <= np.quantile(halves, level)).astype(np.float64)) for level in (0.05, 0.95))
+
+
+def odd_chains(draws: FloatArray) -> tuple[int, ...]:
+    """Chains without any one of which the others agree, if all together do not."""
+    if len(draws) < 3 or r_hat(draws) <= MAX_R_HAT:
+        return ()
+    without = [r_hat(np.delete(draws, chain, axis=0)) for chain in range(len(draws))]
+    return tuple(chain for chain, value in enumerate(without) if value <= MAX_R_HAT)
+
+
+def _split(draws: FloatArray) -> FloatArray:
+    """Halves of chains, as chains; the middle draw of an odd number is left out."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+def _rank_normalized(draws: FloatArray) -> FloatArray:
+    """Normal quantiles of the ranks of all draws; ties share their mean rank."""
+    ranks = stats.rankdata(draws, axis=None).reshape(draws.shape)
+    return np.asarray(stats.norm.ppf((ranks - 0.375) / (draws.size + 0.25)))
+
+
+def _plain_r_hat(draws: FloatArray) -> float:
+    n_draws = draws.shape[1]
+    within = float(draws.var(axis=1, ddof=1).mean())
+    between = float(draws.mean(axis=1).var(ddof=1))
+    if within == 0.0:  # all chains constant: they agree if it is the same constant
+        return 1.0 if between == 0.0 else np.inf
+    return float(np.sqrt((n_draws - 1) / n_draws + between / within))
+
+
+def _ess(draws: FloatArray) -> float:
+    """Effective number of draws by Geyer's initial monotone sequence over all chains."""
+    n_chains, n_draws = draws.shape
+    covariance = _autocovariance(draws)
+    within = float(covariance[:, 0].mean()) * n_draws / (n_draws - 1)
+    total = within * (n_draws - 1) / n_draws
+    if n_chains > 1:
+        total += float(draws.mean(axis=1).var(ddof=1))
+    if total == 0.0:
+        return float(draws.size)
+    correlation = 1.0 - (within - covariance.mean(axis=0)) / total
+    correlation[0] = 1.0
+    pairs = correlation[: n_draws // 2 * 2].reshape(-1, 2).sum(axis=1)
+    is_negative = pairs < 0.0
+    n_pairs = int(np.argmax(is_negative)) if is_negative.any() else len(pairs)
+    time = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[:n_pairs]).sum())
+    if n_pairs < len(pairs):  # half of the pair that stopped the sum may still count
+        time += max(0.0, float(correlation[2 * n_pairs]))
+    # Antithetic chains may be worth more than their length, but not without bound.
+    return float(draws.size / max(time, 1.0 / np.log10(draws.size)))
+
+
+def _autocovariance(draws: FloatArray) -> FloatArray:
+    """Of each chain at every lag, divided by the length, by the fast Fourier transform."""
+    n_draws = draws.shape[1]
+    deviations = draws - draws.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(deviations, 2 * n_draws, axis=1)
+    squared = spectrum.real**2 + spectrum.imag**2
+    return np.asarray(np.fft.irfft(squared, 2 * n_draws, axis=1)[:, :n_draws] / n_draws)

@@ -1,0 +1,117 @@
+"""Whether rows are those a model was trained on, and what to say if they are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from softpolytope._typing import BoolArray
+from softpolytope.model import TrainingRows, checksum_of, row_hashes
+
+# Rows that have nothing to do with the training rows are taken for them once in so many times.
+FALSE_ALARM = 1e-4
+# Shares of training rows below this one change no score that anyone would notice.
+MIN_SHARE = 0.01
+# From this share on, rows are spoken of as training rows.
+WHOLE_SHARE = 0.99
+# Where more new rows than this look like training rows, which rows are which is not known.
+MAX_PROBABILITY = 0.05
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How far rows are those a model was trained on."""
+
+    n_rows: int
+    n_known: int  # rows that look like training rows, or about so many where only some were looked up
+    share: float  # of the rows, about, that were trained on
+    is_known: BoolArray | None  # (rows,), whether each was trained on; None if that is not known row by row
+
+    @property
+    def has_training_rows(self) -> bool:
+        """Whether so many rows were trained on that scores on all of them say little of new rows."""
+        return self.share > 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows were trained on, or so nearly all that the others do not count."""
+        return self.share >= WHOLE_SHARE
+
+    def in_words(self) -> str:
+        """Return a sentence about the rows; "" if they are new to the model.
+
+        Examples
+        --------
+        >>> from softpolytope.inspection import Overlap
+        >>> Overlap(200, 200, 1.0, None).in_words()
+        'These are rows the model was trained on: how well it does on them says little about new rows.'
+        """
+        if not self.has_training_rows:
+            return ""
+        if self.is_whole:
+            return "These are rows the model was trained on: how well it does on them says little about new rows."
+        about = "" if self.is_known is not None else "About "
+        verb = "is a row" if self.n_known == 1 else "are rows"
+        return (
+            f"{about}{self.n_known:,} of these {self.n_rows:,} rows ({self.share:.0%}) {verb} the model was trained "
+            "on: how well it does on them says little about new rows."
+        )
+
+
+def overlap_with_training(classifier: Any, X: Any) -> Overlap | None:
+    """Compare rows with those a classifier was trained on.
+
+    Parameters
+    ----------
+    classifier : classifier
+        One of the four of this package, fitted or read from a file; of a `TableClassifier` its `classifier_`.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Rows as the classifier takes them; of a table, what `encode` gives.
+
+    Returns
+    -------
+    Overlap or None
+        None if the model has no fingerprint of its training rows: the fit was out of core or on a cluster, or the file
+        was written by an earlier version or by `save(fingerprint=False)`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softpolytope import SoftplusClassifier
+    >>> from softpolytope.inspection import overlap_with_training
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = SoftplusClassifier(random_state=0).fit(X[:150], y[:150])
+    >>> overlap = overlap_with_training(model, X[100:])
+    >>> overlap.n_known, overlap.share
+    (50, 0.5)
+    """
+    known: TrainingRows | None = getattr(classifier, "_training_rows", None)
+    return None if known is None else overlap_of(known, classifier._validated_rows(X))
+
+
+def overlap_of(known: TrainingRows, rows: Any) -> Overlap:
+    """Compare checked rows with a fingerprint."""
+    hashes = row_hashes(rows)
+    n_rows = len(hashes)
+    if n_rows == known.n_rows and checksum_of(hashes) == known.checksum:
+        return Overlap(n_rows, n_rows, 1.0, np.ones(n_rows, dtype=bool))
+    is_looked_up, is_known = known.is_looked_up(hashes), known.has(hashes)
+    share = _share_known(known, hashes[is_looked_up])
+    if share < MIN_SHARE:
+        return Overlap(n_rows, 0, 0.0, np.zeros(n_rows, dtype=bool))
+    if known.n_halvings or known.chance_of_equal > MAX_PROBABILITY:
+        return Overlap(n_rows, round(share * n_rows), share, None)
+    return Overlap(n_rows, int(is_known.sum()), float(is_known.mean()), is_known)
+
+
+def _share_known(known: TrainingRows, hashes: Any) -> float:
+    """Share of rows that were trained on, about; 0 if chance explains those that look so.
+
+    Copies count once: a row that is frequent is frequent among new rows too.
+    """
+    distinct = np.unique(hashes)
+    n_known, chance = int(known.has(distinct).sum()), known.chance_of_equal
+    if not n_known or stats.binom.sf(n_known - 1, len(distinct), known.largest_chance_of_equal) > FALSE_ALARM:
+        return 0.0
+    return float((n_known / len(distinct) - chance) / (1.0 - chance)) if n_known < len(distinct) else 1.0

@@ -1,3 +1,0 @@
-from softpolytope._typing import FloatArray
-
-def fill_design(rows: FloatArray, centre: FloatArray, scale: FloatArray, out: FloatArray) -> None: ...

@@ -1,1 +1,0 @@
-"""Maximum a posteriori: climbs of the collapsed posterior from several starts, with the prior's scale learned."""

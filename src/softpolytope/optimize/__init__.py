@@ -1,0 +1,26 @@
+"""Modes of the posterior by L-BFGS from random starts.
+
+A search tunes the precision rate on held-out rows, grows subsamples until all rows are in, and returns one mode per
+restart and labeling (`_search`). Modes can be checkpointed, continued from and followed online by Adam (`_online`).
+"""
+
+from softpolytope.optimize._mode import LogPosterior, Mode, pruned
+from softpolytope.optimize._online import AdamState, adam_pass
+from softpolytope.optimize._results import FoundMode, ModeSettings, ModesResult
+from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
+from softpolytope.optimize._search import max_optimizations
+
+__all__ = [
+    "DEFAULT_PRIOR",
+    "AdamState",
+    "FoundMode",
+    "LogPosterior",
+    "Mode",
+    "ModeSettings",
+    "ModesResult",
+    "SearchOptions",
+    "adam_pass",
+    "find_modes",
+    "max_optimizations",
+    "pruned",
+]

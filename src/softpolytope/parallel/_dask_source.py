@@ -1,0 +1,139 @@
+"""Rows in Dask collections: checks before any work, and partitions that workers or this process can have."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+
+from softpolytope.parallel._partition_cache import Raw
+from softpolytope.parallel._sources import is_dask_collection
+
+
+@dataclass(frozen=True)
+class DaskSource:
+    """Chunks of arrays or partitions of data frames, one Delayed (rows, labels, weights) each."""
+
+    parts: list[Any]
+    n_features: int
+    names: list[str] | None
+    largest_bytes: int
+
+    is_dask = True
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any) -> "DaskSource":
+        """Check what is known without computing anything."""
+        given = {"X": X, "y": y, "sample_weight": sample_weight}
+        for name, item in given.items():
+            if not is_dask_collection(item) and not (name == "sample_weight" and item is None):
+                raise ValueError(
+                    f"X, y and sample_weight must all be Dask's if one is; {name} is a {type(item).__name__}. "
+                    f"dask.array.from_array({name}, chunks=...) makes one of an array."
+                )
+        if _is_frame(X):
+            # As scikit-learn has it, columns have names if all of these are text.
+            names, lengths = (list(X.columns) if all(isinstance(name, str) for name in X.columns) else None), None
+            _check_numbers(X)
+        else:
+            names, lengths = None, _checked_chunks(X)
+        n_parts = X.npartitions if lengths is None else len(lengths)
+        for name in ("y", "sample_weight"):
+            if given[name] is not None:
+                _check_matches(given[name], name, lengths, n_parts)
+        columns = len(X.columns) if _is_frame(X) else int(X.shape[1])
+        items = [_delayed_parts(item) for item in given.values() if item is not None]
+        pack = delayed(_packed, pure=True)
+        parts = [pack(*part) for part in zip(*items, strict=True)]
+        return cls(parts, columns, names, 0 if lengths is None else 8 * (columns + 1) * max(lengths))
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of chunks or partitions."""
+        return len(self.parts)
+
+    def load(self, partition: int) -> Raw:
+        """Rows, labels and weights of a partition, computed here."""
+        raw: Raw = self.parts[partition].compute(scheduler="synchronous")
+        return raw
+
+
+def _packed(X: Any, y: Any, weights: Any = None) -> Raw:
+    return X, _column(y), _column(weights)
+
+
+def _column(values: Any) -> Any:
+    """Labels or weights as an array of one dimension."""
+    if values is None:
+        return None
+    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    return array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _is_frame(item: Any) -> bool:
+    return hasattr(item, "npartitions") and hasattr(item, "columns") and not hasattr(item, "chunks")
+
+
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "chunks") and hasattr(item, "numblocks")
+
+
+def _delayed_parts(item: Any) -> list[Any]:
+    return list(np.asarray(item.to_delayed(), dtype=object).reshape(-1))
+
+
+def _checked_chunks(X: Any) -> list[int]:
+    """Rows of the chunks of an array of rows."""
+    if not _is_array(X) or X.ndim != 2:
+        raise ValueError(f"X must be a Dask array of two dimensions or a Dask data frame; got {X!r}.")
+    if np.isnan(X.shape[1]) or X.numblocks[1] != 1:
+        raise ValueError(
+            f"the columns of X are cut into chunks of {X.chunks[1]}; a chunk must have all columns of its rows: "
+            "X.rechunk({1: -1})."
+        )
+    if np.isnan(X.shape[0]):
+        raise ValueError("X has chunks of unknown sizes; X.compute_chunk_sizes() finds them.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers; its type is {X.dtype}.")
+    return [int(size) for size in X.chunks[0]]
+
+
+def _check_numbers(X: Any) -> None:
+    wrong = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
+    if wrong:
+        raise ValueError(
+            f"columns {', '.join(map(repr, wrong[:10]))} of X hold no numbers; encode them first, or leave them out."
+        )
+
+
+def _check_matches(item: Any, name: str, lengths: list[int] | None, n_parts: int) -> None:
+    """Raise unless labels or weights are cut as the rows are."""
+    if not _is_array(item):
+        if lengths is not None:
+            raise ValueError(
+                f"X is a Dask array and {name} is not, so its chunk sizes are unknown; "
+                f"{name}.to_dask_array(lengths=True) makes an array of it."
+            )
+        if item.npartitions != n_parts:
+            raise ValueError(f"{name} has {item.npartitions} partitions and X has {n_parts}; they must be the same.")
+        return
+    if item.ndim != 1 and not (item.ndim == 2 and item.shape[1] == 1):
+        raise ValueError(f"{name} must have one dimension; got {item!r}.")
+    if lengths is None:
+        if item.numblocks[0] != n_parts:
+            raise ValueError(
+                f"{name} has {item.numblocks[0]} chunks and X has {n_parts} partitions; give one for each."
+            )
+        return
+    if np.isnan(item.shape[0]):
+        raise ValueError(f"{name} has chunks of unknown sizes; {name}.compute_chunk_sizes() finds them.")
+    found = [int(size) for size in item.chunks[0]]
+    if found != lengths:
+        raise ValueError(
+            f"{name} has {sum(found)} entries in chunks of {_short(found)} and X has {sum(lengths)} rows in chunks of "
+            f"{_short(lengths)}; every chunk of rows needs its labels and weights: {name}.rechunk((X.chunks[0],))."
+        )
+
+
+def _short(sizes: list[int]) -> str:
+    return f"{sizes[:5]}{'...' if len(sizes) > 5 else ''}"

@@ -1,0 +1,40 @@
+"""Functions of rows applied to Dask collections, lazily: nothing is computed until it is asked for."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from softpolytope.parallel import is_dask_collection
+
+__all__ = ["empty_meta", "is_dask_collection", "lazily"]
+
+
+def empty_meta(X: Any) -> Any:
+    """An empty array or data frame of the kind that a collection is made of."""
+    return X._meta
+
+
+def lazily(function: Callable[..., Any], model: Any, X: Any, example: Any) -> Any:
+    """A Dask array of function(model, rows) for all chunks or partitions of X.
+
+    `example` is what the function returns of no rows: it tells the shape and type of the rest.
+    """
+    # The model is one object of the graph, not one for every chunk.
+    shared = import_module("dask.delayed").delayed(model, pure=True)
+    if not hasattr(X, "numblocks"):
+        return X.map_partitions(_turned, function=function, model=shared, meta=example)
+    if X.ndim != 2 or X.numblocks[1] != 1:
+        raise ValueError(
+            f"the columns of X are cut into chunks of {X.chunks[1:]}; a chunk must have all columns of its rows: "
+            "X.rechunk({1: -1})."
+        )
+    if example.ndim == 1:
+        return X.map_blocks(_turned, function=function, model=shared, drop_axis=1, dtype=example.dtype, meta=example)
+    chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
+    return X.map_blocks(_turned, function=function, model=shared, chunks=chunks, dtype=example.dtype, meta=example)
+
+
+def _turned(rows: Any, *, function: Callable[..., Any], model: Any) -> Any:
+    return np.asarray(function(model, rows))
