@@ -28,7 +28,7 @@ ALLOWED = {
     "model": set(),
 }
 # Modules beside the rooms that every room may import.
-SHARED = {"_typing", "_files", "_format", "exceptions"}
+SHARED = {"_deprecation", "_typing", "_files", "_format", "exceptions"}
 
 
 def imported_modules(source):

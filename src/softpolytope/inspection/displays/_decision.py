@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from numpy.typing import ArrayLike
 
+from softpolytope._deprecation import accept_old_keyword
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.inspection.displays import _drawing
 from softpolytope.inspection.displays._experts import HalfSpaceLine, Region, half_space_lines, regions
@@ -61,6 +62,7 @@ class DecisionDisplay(_drawing.Display):
         self.is_target = is_target
 
     @classmethod
+    @accept_old_keyword("labelling", "labeling")
     def from_estimator(  # noqa: PLR0913  # scikit-learn's displays take all at once
         cls,
         estimator: Any,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from softpolytope._deprecation import accept_old_keyword
 from softpolytope._typing import FloatArray
 from softpolytope.inspection.displays import _drawing
 from softpolytope.inspection.displays._target import check_is_ours, target_of
@@ -33,6 +34,7 @@ class ExpertWeightsDisplay(_drawing.Display):
         self.labeling = labeling
 
     @classmethod
+    @accept_old_keyword("labelling", "labeling")
     def from_estimator(
         cls,
         estimator: Any,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softpolytope._deprecation import accept_old_keyword
 from softpolytope._typing import FloatArray
 from softpolytope.geometry import linear_predictors
 from softpolytope.inspection.displays import _drawing
@@ -54,6 +55,7 @@ class LatentCountsDisplay(_drawing.Display):
         self.experts = list(range(1, len(counts) + 1)) if experts is None else list(experts)
 
     @classmethod
+    @accept_old_keyword("labelling", "labeling")
     def from_estimator(
         cls,
         estimator: Any,

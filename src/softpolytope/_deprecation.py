@@ -1,0 +1,28 @@
+"""Old names of keywords that keep working for one release."""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def accept_old_keyword(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Return a decorator that accepts a keyword under its old name too, with a FutureWarning."""
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @functools.wraps(function)
+        def accepting(*given: Parameters.args, **named: Parameters.kwargs) -> Result:
+            if old in named:
+                if new in named:
+                    raise TypeError(f"{old!r} is the old name of {new!r}, and both were given. Give {new!r} only.")
+                message = f"the keyword {old!r} is now {new!r}; the old name will be removed in the next release."
+                warnings.warn(message, FutureWarning, stacklevel=2)
+                named[new] = named.pop(old)
+            return function(*given, **named)
+
+        return accepting
+
+    return decorate
