@@ -76,7 +76,7 @@ def test_all_sections_are_there(page):
     assert [link["href"] for link in page.of("a")][1:] == [f"#{name}" for name in sections]
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {section["aria-labeledby"] for section in page.of("section")} <= set(ids)
+    assert {section["aria-labelledby"] for section in page.of("section")} <= set(ids)
 
 
 def test_headings_do_not_skip_levels(page):

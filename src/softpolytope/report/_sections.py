@@ -43,7 +43,7 @@ def make_sections(content: Content) -> str:
         "rows": rows_section(content),
     }
     return "".join(
-        f'<section id="{name}" aria-labeledby="{name}-title"><h2 id="{name}-title">'
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">'
         f'<span class="number">{number}</span> {titles[name]}</h2>{body}</section>'
         for number, (name, body) in enumerate(bodies.items(), 1)
     )
