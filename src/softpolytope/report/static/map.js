@@ -19,7 +19,7 @@ function startMap(data, model, rows) {
   const others = () => (isBinary ? data.classes[0] : `not ${target()}`);
   const isOn = (side, expert) => !state.off.has(`${side}.${expert}`);
   let surface = null;
-  let shown = null; // probabilities at the points of the surface
+  let visible = null; // probabilities at the points of the surface
   let dots = [];
   let stop = () => {};
   let rates = null; // of every row, by labeling and expert of the best draw
@@ -74,7 +74,7 @@ function startMap(data, model, rows) {
 
   function refresh() {
     if (!surface) return;
-    shown = surface.spec.view === "best" ? chancesOfExperts(surface, isOn) : surface.probabilities;
+    visible = surface.spec.view === "best" ? chancesOfExperts(surface, isOn) : surface.probabilities;
     redraw();
     tell();
   }
@@ -91,7 +91,7 @@ function startMap(data, model, rows) {
     const frame = frameOf(width, height, view, hasUp);
     const up = hasUp ? features.names[surface.spec.second] : `P(${target()})`;
     return {
-      surface, probabilities: shown, frame, theme, width, height, hasUp, isOn, threshold: state.threshold, hasLines: state.hasLines,
+      surface, probabilities: visible, frame, theme, width, height, hasUp, isOn, threshold: state.threshold, hasLines: state.hasLines,
       marked: state.marked, dots: dotsIn(frame), labels: [features.names[surface.spec.first], up],
       cross: state.cross ? { x: frame.x(state.cross.u), y: frame.y(state.cross.v) } : null,
     };
@@ -145,7 +145,7 @@ function startMap(data, model, rows) {
 
   function summary() {
     const found = sidesOf();
-    const yes = shown.reduce((sum, chance) => sum + (chance > state.threshold ? 1 : 0), 0) / shown.length;
+    const yes = visible.reduce((sum, chance) => sum + (chance > state.threshold ? 1 : 0), 0) / visible.length;
     const nNo = found.n - found.nYes;
     return (
       `${viewInWords()} At threshold ${state.threshold.toFixed(2)}, ${found.nYes.toLocaleString("en")} of ` +
