@@ -155,7 +155,7 @@ def run_cases(n_cases):
         worst = max(worst, error)
         broken["shares"] += error > ROUNDING
         n_control += broken_converse(case) > 0
-        if seed % 20 == 0:  # linear programmes take a thousand times as long as the rest
+        if seed % 20 == 0:  # linear programs take a thousand times as long as the rest
             n_faces += 1
             broken["faces"] += broken_faces(case)
         if (seed + 1) % max(1, n_cases // 20) == 0:

@@ -200,9 +200,9 @@ def test_sql_of_many_layers(n_layers):
     expression = model.to_sql(list("abcd"))
     for database in (sqlite3.connect(":memory:"), duckdb.connect()):
         assert run_sql(database, expression, X, "abcd") == pytest.approx(model.predict_proba(X)[:, 1], abs=1e-12)
-    programme = sqlite3.connect(":memory:")
-    programme.execute("CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE)")
-    n_operations = len(programme.execute(f"EXPLAIN SELECT {expression} FROM t").fetchall())
+    program = sqlite3.connect(":memory:")
+    program.execute("CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE)")
+    n_operations = len(program.execute(f"EXPLAIN SELECT {expression} FROM t").fetchall())
     n_hyperplanes = sum(side.best.coefficients[..., 0].size for side in model.posterior_.regressions[0].labelings)
     assert n_operations < 200 * n_hyperplanes
 

@@ -144,7 +144,7 @@ def test_mostly_far_faces(rng):
     np.testing.assert_allclose(np.sort(found.corners() * units, axis=0), [[1.0, 1.0]] * 2 + [[3.0, 3.0]] * 2, rtol=1e-9)
 
 
-def test_unsolved_programmes_are_told(monkeypatch):
+def test_unsolved_programs_are_told(monkeypatch):
     """Neither empty nor not."""
     failed = OptimizeResult(status=4, x=None, message="numerical difficulties")
     monkeypatch.setattr(polytope, "linprog", lambda *_, **__: failed)

@@ -165,7 +165,7 @@ class TestDecisionDisplay:
         assert [line.get_linestyle() for line in drawn] == styles
         pairs = zip(display.experts, drawn, strict=True)
         colors = {(item.labeling, item.expert): line.get_color() for item, line in pairs}
-        assert len(set(colors.values())) == min(len(colors), len(drawing.EXPERT_COLOURS))
+        assert len(set(colors.values())) == min(len(colors), len(drawing.EXPERT_COLORS))
 
     def test_regions(self, stacked, circle):
         """With layers the borders of the regions are drawn; lines and nothing on demand."""
@@ -463,12 +463,12 @@ def lab(color, kind):
 
 
 @pytest.mark.parametrize("kind", BLINDNESS)
-def test_colours_can_be_told_apart(kind):
+def test_colors_can_be_told_apart(kind):
     """Classes by far (40 units of L*a*b*), and any two of the eight experts just so (8)."""
 
     def distance(pair):
         return np.linalg.norm(lab(pair[0], kind) - lab(pair[1], kind))
 
-    assert distance(drawing.SIDE_COLOURS) > 40.0
-    assert distance((drawing.PROBABILITY_COLOURS[0], drawing.PROBABILITY_COLOURS[2])) > 25.0
-    assert min(map(distance, itertools.combinations(drawing.EXPERT_COLOURS, 2))) > 8.0
+    assert distance(drawing.SIDE_COLORS) > 40.0
+    assert distance((drawing.PROBABILITY_COLORS[0], drawing.PROBABILITY_COLORS[2])) > 25.0
+    assert min(map(distance, itertools.combinations(drawing.EXPERT_COLORS, 2))) > 8.0

@@ -8,7 +8,7 @@ from softpolytope.data._partitions import Preparation
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int16, bool])
 @pytest.mark.parametrize("n_rows", [0, 1, 70])
-def test_dense_rows_are_centred_and_divided(kind, n_rows, rng):
+def test_dense_rows_are_centered_and_divided(kind, n_rows, rng):
     """To the bits of NumPy's operations, whatever the numbers are stored as."""
     X = (10.0 * rng.standard_normal((n_rows, 5))).astype(kind)
     y = rng.integers(0, 2, n_rows)

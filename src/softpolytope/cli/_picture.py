@@ -47,12 +47,12 @@ def _cells(model: Any, lower: FloatArray, upper: FloatArray) -> list[str]:
         for start, stop in zip(starts, [*starts[1:], N_CELLS], strict=True):
             cells.append(
                 f'<rect x="{start * side:.1f}" y="{number * side:.1f}" width="{(stop - start) * side + 0.4:.1f}" '
-                f'height="{side + 0.4:.1f}" fill="{_colour(row[start] / N_SHADES)}"/>'
+                f'height="{side + 0.4:.1f}" fill="{_color(row[start] / N_SHADES)}"/>'
             )
     return cells
 
 
-def _colour(chance: float) -> str:
+def _color(chance: float) -> str:
     strength = 0.75 * abs(2.0 * chance - 1.0)
     red, green, blue = np.round(255 + strength * ((HIGH if chance > 0.5 else LOW) - 255)).astype(int)
     return f"#{red:02x}{green:02x}{blue:02x}"

@@ -45,7 +45,7 @@ class Polytope:
         is_face = _is_face(self.normals, self.offsets)
         if _holds_nowhere(self.normals[is_face], self.offsets[is_face]).any():
             return True
-        # What has zero inside needs no programme.
+        # What has zero inside needs no program.
         return bool((self.offsets[is_face] < 0.0).any()) and self._scaled()[0]._ball() is None
 
     def is_bounded(self) -> bool:
@@ -181,7 +181,7 @@ class Polytope:
         found = _solved(
             -normal,
             A_ub=np.vstack([rest.normals, normal]),
-            # As far again is enough to know; without it the programme may be unbounded.
+            # As far again is enough to know; without it the program may be unbounded.
             b_ub=np.append(rest.offsets, offset + 1.0),
             bounds=(None, None),
         )
@@ -190,7 +190,7 @@ class Polytope:
 
 
 def _solved(costs: FloatArray, **constraints: Any) -> FloatArray | None:
-    """Where a linear programme is least; None if its constraints leave nothing."""
+    """Where a linear program is least; None if its constraints leave nothing."""
     # Where the simplex method fails, interior points may not.
     for method in ("highs", "highs-ipm"):
         found: Any = linprog(costs, method=method, **constraints)
@@ -198,7 +198,7 @@ def _solved(costs: FloatArray, **constraints: Any) -> FloatArray | None:
             return None
         if found.status == 0:
             return np.asarray(found.x)
-    raise RuntimeError(f"a linear programme of {len(costs)} numbers was not solved: {found.message}")
+    raise RuntimeError(f"a linear program of {len(costs)} numbers was not solved: {found.message}")
 
 
 def _units(normals: FloatArray, offsets: FloatArray) -> FloatArray:

@@ -7,15 +7,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 # Blue and vermilion of Okabe and Ito: the two that color-blind readers tell apart most surely.
-SIDE_COLOURS = ("#D55E00", "#0072B2")  # of the labeling itself, and of its opposite
+SIDE_COLORS = ("#D55E00", "#0072B2")  # of the labeling itself, and of its opposite
 SIDE_MARKERS = ("^", "o")
 SIDE_DASHES = ("-", "--")
 # Tol's muted scheme without its pale and orange members, which the map's own colors would hide.
-EXPERT_COLOURS = ("#332288", "#117733", "#882255", "#44AA99", "#000000", "#999933", "#AA4499", "#666666")
+EXPERT_COLORS = ("#332288", "#117733", "#882255", "#44AA99", "#000000", "#999933", "#AA4499", "#666666")
 # Inches from the axes down to a legend below them: numbers and label stand between.
 LEGEND_GAP = 0.45
 # Pale, so that dots and lines of the same family stand out.
-PROBABILITY_COLOURS = ("#8FBFE0", "#FFFFFF", "#F5B48A")
+PROBABILITY_COLORS = ("#8FBFE0", "#FFFFFF", "#F5B48A")
 
 
 def pyplot() -> Any:
@@ -41,12 +41,12 @@ class Display:
         return self.ax_
 
 
-def probability_colours(*, is_opposite: bool) -> Any:
+def probability_colors(*, is_opposite: bool) -> Any:
     """Colors of 0 to 1, white at one half; the target's own where its probability, or 1 minus that of others, is 1."""
     from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415  # an extra
 
     order = -1 if is_opposite else 1
-    return LinearSegmentedColormap.from_list("probability", list(PROBABILITY_COLOURS)[::order])
+    return LinearSegmentedColormap.from_list("probability", list(PROBABILITY_COLORS)[::order])
 
 
 def whole_ticks(ax: "Axes") -> None:

@@ -91,7 +91,7 @@ class ExpertWeightsDisplay(_drawing.Display):
             places = np.arange(1, len(weights) + 1) + (number - 0.5 * (len(self.weights) - 1)) * width
             side = number if self.labeling is None else self.labeling
             # Hatches tell the labelings apart in gray, too.
-            look: dict[str, Any] = {"color": _drawing.SIDE_COLOURS[side], "hatch": (None, "////")[side]}
+            look: dict[str, Any] = {"color": _drawing.SIDE_COLORS[side], "hatch": (None, "////")[side]}
             ax.bar(places, weights, width, linewidth=0.0, edgecolor="white", label=f"experts for {name}", **look)
         _drawing.whole_ticks(ax)
         ax.set_xlabel("expert, in order of weight")

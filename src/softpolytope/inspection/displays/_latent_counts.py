@@ -113,7 +113,7 @@ class LatentCountsDisplay(_drawing.Display):
         levels = np.arange(1, self.counts.shape[1] + 1)
         for place, (expert, counts) in enumerate(zip(self.experts, self.counts, strict=True)):
             is_named = place < MAX_NAMED
-            color = _drawing.EXPERT_COLOURS[place % len(_drawing.EXPERT_COLOURS)] if is_named else "lightgrey"
+            color = _drawing.EXPERT_COLORS[place % len(_drawing.EXPERT_COLORS)] if is_named else "lightgrey"
             label = f"expert {expert}" if is_named else None
             ax.plot(levels, counts, color=color, marker="o", markersize=3.0, linewidth=1.0, label=label)
         if log:

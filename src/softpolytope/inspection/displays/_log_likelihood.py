@@ -77,7 +77,7 @@ class LogLikelihoodDisplay(_drawing.Display):
         """
         ax = self._take_axes(ax)
         for side, (name, traces) in enumerate(self.traces.items()):
-            how: dict[str, Any] = {"color": _drawing.SIDE_COLOURS[side], "linewidth": 0.8}
+            how: dict[str, Any] = {"color": _drawing.SIDE_COLORS[side], "linewidth": 0.8}
             for chain, trace in enumerate(traces):
                 label = f"{name} is positive" if chain == 0 else None
                 ax.plot(np.arange(1, len(trace) + 1), trace, label=label, **how)

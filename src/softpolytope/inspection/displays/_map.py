@@ -32,7 +32,7 @@ def _draw_values(display: "DecisionDisplay", ax: "Axes") -> Any:
     plt = _drawing.pyplot()
     how: dict[str, Any] = {"extent": display.view.extent, "origin": "lower", "aspect": "auto"}
     if display.subject.response == "probability":
-        colors = _drawing.probability_colours(is_opposite=display.subject.labeling == 1)
+        colors = _drawing.probability_colors(is_opposite=display.subject.labeling == 1)
         return ax.imshow(display.values, cmap=colors, vmin=0.0, vmax=1.0, **how)
     if _is_whole(display):
         most = max(int(display.values.max()), 1)
@@ -74,7 +74,7 @@ def _draw_experts(display: "DecisionDisplay", ax: "Axes") -> None:
         is_new = (item.labeling, item.expert) not in numbers
         number = numbers.setdefault((item.labeling, item.expert), len(numbers))
         how: dict[str, Any] = {
-            "color": _drawing.EXPERT_COLOURS[number % len(_drawing.EXPERT_COLOURS)],
+            "color": _drawing.EXPERT_COLORS[number % len(_drawing.EXPERT_COLORS)],
             "linestyle": _drawing.SIDE_DASHES[item.labeling],
             "linewidth": 1.3,
             "label": f"expert {item.expert} for {names[item.labeling]}" if is_new else None,
@@ -112,5 +112,5 @@ def _draw_rows(display: "DecisionDisplay", ax: "Axes") -> None:
     target = display.subject.target
     groups = ((display.is_target, target.name), (~display.is_target, target.name_of_others))
     for side, (chosen, name) in enumerate(groups):
-        how |= {"c": _drawing.SIDE_COLOURS[side], "marker": _drawing.SIDE_MARKERS[side]}
+        how |= {"c": _drawing.SIDE_COLORS[side], "marker": _drawing.SIDE_MARKERS[side]}
         ax.scatter(points[chosen, 0], points[chosen, 1], s=size, edgecolors="white", label=name, **how)

@@ -152,7 +152,7 @@ class ReliabilityDisplay(_drawing.Display):
             self.predicted,
             self.observed,
             yerr=reach,
-            color=_drawing.SIDE_COLOURS[1],
+            color=_drawing.SIDE_COLORS[1],
             marker="o",
             capsize=3.0,
             linewidth=1.2,

@@ -44,7 +44,7 @@ function drawScene(context, scene) {
   context.rect(frame.left, frame.top, frame.width, frame.height);
   context.clip();
   if (scene.probabilities) {
-    if (scene.hasUp) drawColours(context, scene);
+    if (scene.hasUp) drawColors(context, scene);
     else drawCurve(context, scene);
     const labels = scene.hasLines ? drawExperts(context, scene) : [];
     if (scene.hasUp) drawBoundary(context, scene);
@@ -66,7 +66,7 @@ function colorTable(theme) {
   });
 }
 
-function drawColours(context, scene) {
+function drawColors(context, scene) {
   const { surface, frame, threshold } = scene;
   const { nx, ny } = surface;
   const table = colorTable(scene.theme);
