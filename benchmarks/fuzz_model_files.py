@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.export._archive import ModelFileError
+from softpolytope.exceptions import ModelFileError
 
 # What reading a header and making the objects takes, whatever the size of the arrays.
 ALLOWANCE = 1_500_000

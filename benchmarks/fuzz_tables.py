@@ -22,7 +22,8 @@ import numpy as np
 
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main as run_command
-from softpolytope.tabular import TableError, open_table
+from softpolytope.exceptions import TableError
+from softpolytope.tabular import open_table
 from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows
 
 ENDINGS = (".csv", ".svm", ".parquet")

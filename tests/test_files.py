@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from softpolytope._files import UnwritablePathError, atomic_path, atomic_write, atomic_write_text, check_writable
+from softpolytope._files import atomic_path, atomic_write, atomic_write_text, check_writable
+from softpolytope.exceptions import UnwritablePathError
 
 
 @pytest.mark.parametrize("fsync", [False, True])

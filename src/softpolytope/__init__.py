@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 __version__ = version("softpolytope")
 
 __all__ = [
+    "CheckpointPlan",
     "Prior",
     "SoftplusClassifier",
     "StackSoftplusClassifier",
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
         SumStackSoftplusClassifier,
     )
     from softpolytope.model import Prior
+    from softpolytope.parallel import CheckpointPlan
     from softpolytope.tabular import TableClassifier, load_model, skops_trusted_types
 else:
     # The room of each name, imported when the name is first used: `softpolytope --version` needs no scikit-learn.
     _ROOM_BY_NAME = {
+        "CheckpointPlan": "parallel",
         "Prior": "model",
         "SoftplusClassifier": "estimators",
         "StackSoftplusClassifier": "estimators",
@@ -40,7 +43,7 @@ else:
         "skops_trusted_types": "tabular",
     }
     _ROOMS = {"datasets", "distributions", "estimators", "export", "geometry", "gibbs", "inspection", "model", "data"}
-    _ROOMS |= {"optimize", "paper", "parallel", "report", "tabular"}
+    _ROOMS |= {"exceptions", "optimize", "paper", "parallel", "report", "tabular"}
 
     def __getattr__(name):
         """Return a public name or a subpackage, imported now."""

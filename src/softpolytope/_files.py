@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from softpolytope.exceptions import UnwritablePathError
+
 # A file name has at most 255 bytes, and a character up to four of them.
 MAX_NAME_LENGTH = 50
-
-
-class UnwritablePathError(ValueError):
-    """A path that cannot be written; the message gives the reason."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from softpolytope.cli import datasets as datasets_command
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle
-from softpolytope.datasets._sources import ContentError
+from softpolytope.exceptions import ContentError
 
 
 def test_list(capsys):

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from softpolytope.datasets import load_benchmark
 from softpolytope.datasets._download import cache_folder, downloaded, fetched
-from softpolytope.datasets._sources import SOURCES, ContentError, Source, ascii_partitions, content_digest, libsvm_split
+from softpolytope.datasets._sources import SOURCES, Source, ascii_partitions, content_digest, libsvm_split
+from softpolytope.exceptions import ContentError
 
 
 @pytest.fixture

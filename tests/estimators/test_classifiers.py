@@ -21,10 +21,9 @@ from softpolytope import (
     SumStackSoftplusClassifier,
 )
 from softpolytope.estimators import _base, _streaming
+from softpolytope.exceptions import BlocksLostError, CheckpointError
 from softpolytope.model._softplus import positive_probability
 from softpolytope.optimize._mode import LogPosterior
-from softpolytope.parallel._blocks import BlocksLostError
-from softpolytope.parallel._checkpoint import CheckpointError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}

@@ -17,7 +17,8 @@ from softpolytope import (
     SumStackSoftplusClassifier,
     load_model,
 )
-from softpolytope.export._archive import ModelFileError, read_archive, write_archive
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export._archive import read_archive, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

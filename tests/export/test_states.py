@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 
 from softpolytope import Prior, SumSoftplusClassifier, SumStackSoftplusClassifier, TableClassifier, load_model
-from softpolytope.export._archive import ModelFileError, read_archive, write_archive
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export._archive import read_archive, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -12,9 +12,10 @@ from softpolytope import SumSoftplusClassifier, SumStackSoftplusClassifier, load
 from softpolytope.datasets import make_circle
 from softpolytope.geometry._explanation import needed_predictors
 from softpolytope.geometry._faces import Box, bounding_faces
-from softpolytope.geometry._features import Features, inequality
+from softpolytope.geometry._features import inequality
 from softpolytope.geometry._regions import linear_predictors, log_contributions_at
 from softpolytope.geometry._wording import in_deviations
+from softpolytope.model import Features
 
 
 @pytest.fixture(scope="module")

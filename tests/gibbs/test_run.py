@@ -13,6 +13,7 @@ from scipy import sparse
 
 from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions._streams import Streams
+from softpolytope.exceptions import CheckpointError
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import RunOptions, RunResult, run_chains
@@ -24,7 +25,7 @@ from softpolytope.inspection._diagnostics import diagnose, in_words
 from softpolytope.model._prior import Prior
 from softpolytope.paper import paper_settings
 from softpolytope.parallel._blocks import SerialBlocks
-from softpolytope.parallel._checkpoint import CheckpointError, CheckpointPlan
+from softpolytope.parallel._checkpoint import CheckpointPlan
 
 PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
 MOVES = {

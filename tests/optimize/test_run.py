@@ -10,12 +10,13 @@ from scipy import sparse
 
 from softpolytope.data._dataset import TrainingData
 from softpolytope.datasets import make_circle
+from softpolytope.exceptions import CheckpointError
 from softpolytope.model._prior import Prior
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._folds import dealt_folds
 from softpolytope.optimize._results import ModeSettings
 from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
-from softpolytope.parallel._checkpoint import CheckpointError, CheckpointPlan
+from softpolytope.parallel._checkpoint import CheckpointPlan
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=3)
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from partitioned import CHUNK, FITS, model, rows, sha
 
+from softpolytope.exceptions import BlocksLostError
 from softpolytope.optimize import _checkpoints as climb_log
-from softpolytope.parallel._blocks import BlocksLostError
 from softpolytope.parallel._checkpoint import CheckpointPlan
 from softpolytope.parallel._threads import Reporting
 

@@ -8,7 +8,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from softpolytope.tabular import TableError, open_table
+from softpolytope.exceptions import TableError
+from softpolytope.tabular import open_table
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn, TableEncoder
 from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows, split_names
 from softpolytope.tabular._target import Target

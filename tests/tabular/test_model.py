@@ -10,7 +10,8 @@ import pytest
 from tables import FEATURES, customers, fitted, raw_row, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier, load_model
-from softpolytope.export._archive import ModelFileError, read_archive, write_archive
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export._archive import read_archive, write_archive
 from softpolytope.tabular import open_table
 from softpolytope.tabular._explain import explained, named_polytopes, nearest_change
 from softpolytope.tabular._export import sql_query, table_python_source

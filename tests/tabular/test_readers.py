@@ -5,7 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from softpolytope.tabular import TableError, _csv, _svmlight, open_table
+from softpolytope.exceptions import TableError
+from softpolytope.tabular import _csv, _svmlight, open_table
 from softpolytope.tabular._table import parsed, rows_at
 
 

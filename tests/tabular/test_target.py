@@ -7,8 +7,9 @@ import pytest
 
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main
+from softpolytope.exceptions import TableError
 from softpolytope.report import write_report
-from softpolytope.tabular import TableError, open_table
+from softpolytope.tabular import open_table
 from softpolytope.tabular._export import sql_query, table_python_source
 from softpolytope.tabular._plan import ColumnSelection, infer_schema
 from softpolytope.tabular._target import Target, target_of

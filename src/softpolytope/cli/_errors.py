@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
+from softpolytope.exceptions import ModelFileError, TableError
+
 FINE, NEGATIVE, WRONG, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 
@@ -100,9 +102,5 @@ def _in_words(error: Exception) -> str | None:
         return f"{error.filename or 'the system'}: {error.strerror or error}."
     if isinstance(error, MemoryError):
         return "out of memory. Give fewer rows or columns."
-    # Only here: a command that fails for these reasons has imported them, and `--help` needs neither.
-    from softpolytope.export import ModelFileError  # noqa: PLC0415
-    from softpolytope.tabular import TableError  # noqa: PLC0415
-
     is_extra = isinstance(error, ImportError) and "pip install softpolytope[" in str(error)
     return str(error) if is_extra or isinstance(error, CommandError | TableError | ModelFileError) else None

@@ -11,8 +11,9 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from softpolytope._files import UnwritablePathError, atomic_path, atomic_write_text, check_writable
+from softpolytope._files import atomic_path, atomic_write_text, check_writable
 from softpolytope.cli._errors import CommandError
+from softpolytope.exceptions import UnwritablePathError
 
 
 def check_output(path: Path, *inputs: str | Path | None, option: str = "-o") -> None:

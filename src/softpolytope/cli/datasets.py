@@ -11,7 +11,6 @@ from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._output import note, print_json, text_output
 from softpolytope.datasets import (
     BENCHMARK_SETS,
-    ContentError,
     benchmark_path,
     load_benchmark,
     make_circle,
@@ -19,6 +18,7 @@ from softpolytope.datasets import (
     make_waveform,
     make_xor,
 )
+from softpolytope.exceptions import ContentError
 
 GENERATORS: dict[str, Any] = {
     "circle": make_circle,

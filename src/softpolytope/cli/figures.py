@@ -4,7 +4,8 @@ import argparse
 from functools import partial
 
 from softpolytope.cli._errors import FINE, CommandError
-from softpolytope.paper import FigureProtocol, ReproductionError, reproduce_figures
+from softpolytope.exceptions import ReproductionError
+from softpolytope.paper import FigureProtocol, reproduce_figures
 
 
 def run(options: argparse.Namespace) -> int:

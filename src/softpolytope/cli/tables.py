@@ -6,7 +6,8 @@ from functools import partial
 
 from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
 from softpolytope.cli._output import notes
-from softpolytope.paper import ReproductionError, TableRequest, reproduce_tables
+from softpolytope.exceptions import ReproductionError
+from softpolytope.paper import TableRequest, reproduce_tables
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._dataset import TrainingData
-from softpolytope.geometry import Features
+from softpolytope.model import Features
 
 # A column of equal numbers has a spread of rounding errors, below this share of its size.
 MIN_SPREAD = 1e-13

@@ -8,8 +8,8 @@ from softpolytope.datasets._benchmark import (
     load_benchmark,
     n_partitions,
 )
-from softpolytope.datasets._sources import ContentError
 from softpolytope.datasets._synthetic import make_circle, make_double_moon, make_waveform, make_xor
+from softpolytope.exceptions import ContentError
 
 __all__ = [
     "BENCHMARK_SETS",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope.datasets._download import cache_folder, downloaded
-from softpolytope.datasets._sources import ContentError
+from softpolytope.exceptions import ContentError
 
 BENCHMARK_SETS = (
     "banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a",  # the paper's

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softpolytope.datasets._sources import SOURCES, ContentError, Source, content_digest
+from softpolytope.datasets._sources import SOURCES, Source, content_digest
+from softpolytope.exceptions import ContentError
 
 # No file of these sets is larger.
 MAX_FILE = 50_000_000  # bytes

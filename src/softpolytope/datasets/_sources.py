@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
+from softpolytope.exceptions import ContentError
+
 N_PARTITIONS = 10
 MAX_TEXT = 200_000_000  # bytes
 Fetch = Callable[[str], bytes]
@@ -22,10 +24,6 @@ _ASCII = (
     "b223cddea9e0563e3ccab6f1da16af917a6f2a95/Classification/datasets/{name}/{name}_{part}_{kind}_{number}.asc"
 )
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/{file}"
-
-
-class ContentError(ValueError):
-    """What was downloaded is not what it should be."""
 
 
 @dataclass(frozen=True, slots=True)

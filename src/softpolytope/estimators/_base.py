@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from softpolytope.estimators._batches import NO_STATE, BatchMixin
 from softpolytope.estimators._exports import ExportMixin
@@ -18,10 +19,11 @@ from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.estimators._uncertainty import UncertaintyMixin
+from softpolytope.exceptions import BlocksLostError
 from softpolytope.inspection import disagreement, in_words
-from softpolytope.model import Posterior, Prior, TrainingRows
+from softpolytope.model import FittedModel, Posterior, Prior, TrainingRows
 from softpolytope.optimize import max_optimizations
-from softpolytope.parallel import BlocksLostError, open_partition_store, open_source, parse_bytes
+from softpolytope.parallel import open_partition_store, open_source, parse_bytes
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
@@ -223,6 +225,31 @@ class SoftplusBase(
                 "with a checkpoint folder the same fit would resume where it was."
             )
         warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=5)
+
+    @property
+    def model_(self) -> FittedModel:
+        """The fitted model, as `geometry`, `inspection`, `report` and `export` take it.
+
+        It goes by how the model was fitted, except for `estimate` and `n_jobs`, which may be changed afterwards.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        features = self._fits[0].features
+        return FittedModel(
+            name=type(self).__name__,
+            posterior=self.posterior_,
+            classes=self.classes_,
+            features=features.named(names),
+            has_feature_names=names is not None,
+            inference=self.inference_,
+            is_bootstrap=self.bootstrap_,
+            estimate=self.estimate,
+            n_burn_in=self._first_kept,
+            weight=features.weight,
+            training_rows=self._training_rows,
+            probe_probabilities=tuple(fit.probe_probabilities for fit in self._fits),
+            n_threads=self._n_threads(),
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")

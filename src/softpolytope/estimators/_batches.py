@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ def _moves_modes(classifier: Any) -> bool:
 class BatchMixin(IntakeMixin):
     """Learn from batch after batch."""
 
-    inference_: str
+    inference_: Literal["gibbs", "map"]
     bootstrap_: bool
     posterior_: Posterior
     _fits: list[FittedRegression]

@@ -9,7 +9,7 @@ from softpolytope.estimators._chains import Chains
 from softpolytope.estimators._file_checks import Arrays, check, check_starts, integer, log_weights, typed
 from softpolytope.estimators._lean_chains import trace_of
 from softpolytope.estimators._mode_state import ModelSize
-from softpolytope.export import ModelFileError
+from softpolytope.exceptions import ModelFileError
 from softpolytope.gibbs import ChainArrays, Draw, GibbsState, InvalidStateError, Trace, check_state
 
 _STATE = ("coefficients", "precisions", "precision_rates", "log_weights")

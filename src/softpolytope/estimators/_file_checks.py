@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.export import ModelFileError
+from softpolytope.exceptions import ModelFileError
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -17,7 +17,8 @@ from softpolytope.estimators._fitting import FittedRegression
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._row_file import packed_rows, rows_from
 from softpolytope.estimators._states import packed_state, with_state
-from softpolytope.export import ModelFileError, read_archive, write_archive
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export import read_archive, write_archive
 from softpolytope.model import Draws, LabelingPosterior, Posterior, Prior, RegressionPosterior, check_estimate
 
 _DRAW_ARRAYS = {"coefficients": "float64", "expert_weights": "float64", "is_active": "bool", "starts": "int64",

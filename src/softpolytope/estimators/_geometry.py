@@ -16,7 +16,6 @@ from softpolytope.geometry import (
     Counterfactuals,
     Decision,
     Explanation,
-    Features,
     LabelingPolytopes,
     Limits,
     Polytopes,
@@ -26,7 +25,7 @@ from softpolytope.geometry import (
     n_yes,
     nearest_points,
 )
-from softpolytope.model import Draws, Posterior
+from softpolytope.model import Draws, Features, Posterior
 
 
 class GeometryMixin:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry import Features, Limits
+from softpolytope.geometry import Limits
+from softpolytope.model import Features
 
 
 def limits_of(

@@ -4,7 +4,7 @@ import numbers
 import warnings
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ class PredictionMixin:
 
     posterior_: Posterior
     classes_: NDArray[Any]
-    inference_: str
+    inference_: Literal["gibbs", "map"]
     bootstrap_: bool
     estimate: Any  # an Estimate, checked on use
     _fits: list[FittedRegression]

@@ -4,7 +4,8 @@ Every export computes the probabilities of `predict_proba`, to rounding. Model f
 reading one runs no code. ONNX needs the extra `onnx`.
 """
 
-from softpolytope.export._archive import ModelFileError, read_archive, write_archive
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export._archive import read_archive, write_archive
 from softpolytope.export._onnx import InputType, to_onnx
 from softpolytope.export._python_source import python_source
 from softpolytope.export._sql import column_name, quoted_name, sql_probability

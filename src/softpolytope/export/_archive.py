@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope.exceptions import ModelFileError
+
 FORMAT = "softpolytope model"
 VERSION = 4
 # Version 3 had no state of the fit and no fingerprint of the training rows.
@@ -28,10 +30,6 @@ MAX_ARRAYS = 1_000_000
 MAX_ARRAY = 2**34  # bytes
 # Little-endian, so that the bytes mean the same everywhere.
 DTYPES = {"float64": "<f8", "int64": "<i8", "uint32": "<u4", "bool": "|b1"}
-
-
-class ModelFileError(ValueError):
-    """A file is not a model that can be read."""
 
 
 def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -11,7 +11,7 @@ from softpolytope.geometry._counterfactual_search import Limits, nearest_points
 from softpolytope.geometry._decision import Decision
 from softpolytope.geometry._expert_regions import TOO_WEAK, ExpertRegion, LabelingPolytopes, Polytopes
 from softpolytope.geometry._explanation import Explanation, expert_columns
-from softpolytope.geometry._features import Features, inequality
+from softpolytope.geometry._features import inequality
 from softpolytope.geometry._regions import layer_slopes, linear_predictors
 from softpolytope.geometry._tables import Columns, joined
 from softpolytope.geometry._votes import n_criteria_met, n_yes
@@ -24,7 +24,6 @@ __all__ = [
     "Decision",
     "ExpertRegion",
     "Explanation",
-    "Features",
     "LabelingPolytopes",
     "Limits",
     "Polytopes",

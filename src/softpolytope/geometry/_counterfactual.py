@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry._features import Features
 from softpolytope.geometry._tables import as_table
 from softpolytope.geometry._wording import MAX_ROWS_PRINTED, counted, in_deviations, row_at, rows_left_out
+from softpolytope.model import Features
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,8 +17,8 @@ from scipy.stats import qmc
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry._decision import ROUNDING, Decision, Hyperplane
 from softpolytope.geometry._directions import even_directions, shortest_steps, ways_around
-from softpolytope.geometry._features import Features
 from softpolytope.geometry._integer_search import Lattice, Tangents, nearest_on_lattice
+from softpolytope.model import Features
 
 # Points of other classes that rays aim at.
 N_AIMS, N_SCATTERED = 32, 512

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.geometry._bounds import criterion_offsets, needed_rate
 from softpolytope.geometry._faces import Box, Faces, bounding_faces
-from softpolytope.geometry._features import Features, inequality
+from softpolytope.geometry._features import inequality
 from softpolytope.geometry._polytope import Polytope
 from softpolytope.geometry._regions import log_contributions
 from softpolytope.geometry._votes import n_criteria_met
 from softpolytope.geometry._wording import counted
-from softpolytope.model import Draws
+from softpolytope.model import Draws, Features
 
 ONE_LAYER = (
     "Where an expert votes yes, P({target}) > {threshold:g} for certain; so all x with P({target}) <= {threshold:g} "
@@ -68,7 +68,9 @@ class ExpertRegion:
         """Half-spaces that all hold wherever the expert votes yes within a box, by default the training rows' range."""
         if not np.isfinite(self.log_needed):
             return Faces(np.empty((0, len(self.features.names))), np.empty(0), is_empty=True)
-        return bounding_faces(self.coefficients, self.log_needed, within or self.features.box())
+        return bounding_faces(
+            self.coefficients, self.log_needed, within or Box(self.features.lower, self.features.upper)
+        )
 
     def __repr__(self) -> str:
         return f"<Region of expert {self.expert}, weight {self.weight:.2g}; print it to read it>"

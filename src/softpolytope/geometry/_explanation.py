@@ -11,11 +11,10 @@ from scipy.special import logsumexp
 from softpolytope._typing import FloatArray
 from softpolytope.geometry._bounds import log_expm1_of_exp, needed_rate
 from softpolytope.geometry._expert_regions import LabelingPolytopes
-from softpolytope.geometry._features import Features
 from softpolytope.geometry._regions import linear_predictors, log_contributions_at
 from softpolytope.geometry._tables import Columns, as_table
 from softpolytope.geometry._wording import MAX_ROWS_PRINTED, counted, in_deviations, row_at, rows_left_out
-from softpolytope.model import log_activations
+from softpolytope.model import Features, log_activations
 
 
 def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, threshold: float) -> FloatArray:

@@ -1,36 +1,12 @@
-"""What is known of the features: names, sizes, ranges; and how a half-space is said with them."""
-
-from dataclasses import dataclass
+"""Half-spaces as inequalities in the names of the features."""
 
 import numpy as np
 
-from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry._faces import Box
+from softpolytope._typing import FloatArray
+from softpolytope.model import Features
 
 # Terms of less than this share of the largest, in standard deviations, are not worth reading.
 MIN_TERM = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """Names, standard deviations and ranges of the training rows' features, and which were whole numbers there."""
-
-    names: tuple[str, ...]
-    scale: FloatArray  # (features,)
-    lower: FloatArray  # (features,)
-    upper: FloatArray  # (features,)
-    is_integer: BoolArray | None = None  # (features,); None if that is not known
-
-    @property
-    def is_switch(self) -> BoolArray:
-        """Whether a feature was one of two neighboring whole numbers, such as 0 and 1, (features,)."""
-        if self.is_integer is None:
-            return np.zeros(len(self.names), dtype=bool)
-        return np.asarray(self.is_integer & (self.upper - self.lower == 1.0))
-
-    def box(self) -> Box:
-        """The smallest that holds all training rows."""
-        return Box(self.lower, self.upper)
 
 
 def inequality(normal: FloatArray, offset: float, features: Features, most_terms: int = 5) -> str:
@@ -39,7 +15,8 @@ def inequality(normal: FloatArray, offset: float, features: Features, most_terms
     Examples
     --------
     >>> import numpy as np
-    >>> from softpolytope.geometry import Features, inequality
+    >>> from softpolytope.geometry import inequality
+    >>> from softpolytope.model import Features
     >>> known = Features(("income", "age"), np.array([1.0, 10.0]), np.zeros(2), np.ones(2))
     >>> inequality(np.array([-2.0, -0.08]), -6.2, known)
     'income + 0.04 age < 3.1'

@@ -13,13 +13,13 @@ from numpy.random import SeedSequence
 from softpolytope._typing import FloatArray
 from softpolytope.data import PartitionedData, TrainingData
 from softpolytope.distributions import Streams
+from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._block_factory import partition_blocks
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._trace import Trace
 from softpolytope.parallel import (
     Blocks,
-    BlocksLostError,
     Callback,
     CheckpointPlan,
     Progress,

@@ -5,6 +5,7 @@ as collections of draws. This room imports nothing of ours but array types, and 
 """
 
 from softpolytope.model._expected_counts import expected_counts
+from softpolytope.model._fitted import Features, FittedClassifier, FittedModel, fitted_model
 from softpolytope.model._flat_log_posterior import FlatLogPosterior, FlatPrior
 from softpolytope.model._log_posterior import CollapsedPrior, Design, Observations, log_posterior
 from softpolytope.model._multiclass import combined
@@ -35,6 +36,9 @@ __all__ = [
     "Design",
     "Draws",
     "Estimate",
+    "Features",
+    "FittedClassifier",
+    "FittedModel",
     "FlatLogPosterior",
     "FlatPrior",
     "LabelingPosterior",
@@ -48,6 +52,7 @@ __all__ = [
     "checksum_of",
     "combined",
     "expected_counts",
+    "fitted_model",
     "log_activations",
     "log_posterior",
     "log_softplus",

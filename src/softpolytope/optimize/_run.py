@@ -9,19 +9,13 @@ from numpy.random import SeedSequence
 
 from softpolytope.data import PartitionedData, TrainingData
 from softpolytope.distributions import Streams
+from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._results import ModeSettings, ModesResult
 from softpolytope.optimize._search import Climbing, Search
 from softpolytope.optimize._workers import Workers
-from softpolytope.parallel import (
-    BlocksLostError,
-    Callback,
-    CheckpointPlan,
-    Reporting,
-    make_fingerprint,
-    one_blas_thread,
-)
+from softpolytope.parallel import Callback, CheckpointPlan, Reporting, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.

@@ -4,7 +4,7 @@ The commands `softpolytope figures` and `softpolytope tables` call the names exp
 this room. Figures need the extra `plots`, tables the extra `paper`.
 """
 
-from softpolytope.paper._errors import ReproductionError
+from softpolytope.exceptions import ReproductionError
 from softpolytope.paper._protocol import TableProtocol, paper_settings
 from softpolytope.paper.figures import FigureProtocol, reproduce_figures
 from softpolytope.paper.tables import ArchiveComparison, TableOutcome, TableRequest, reproduce_tables

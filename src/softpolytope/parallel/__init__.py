@@ -4,10 +4,11 @@ Sums over blocks are taken in a fixed order, so results do not depend on where b
 interrupts and limits of memory are handled here. Nothing in this room knows what a block computes.
 """
 
+from softpolytope.exceptions import BlocksLostError, CheckpointError
 from softpolytope.parallel._blas import one_blas_thread
 from softpolytope.parallel._block_state import SavedState, read_saved_state, saved_state_file, write_saved_state
-from softpolytope.parallel._blocks import Blocks, BlocksLostError, SerialBlocks, ThreadBlocks
-from softpolytope.parallel._checkpoint import Checkpoint, CheckpointError, CheckpointPlan, make_fingerprint
+from softpolytope.parallel._blocks import Blocks, SerialBlocks, ThreadBlocks
+from softpolytope.parallel._checkpoint import Checkpoint, CheckpointPlan, make_fingerprint
 from softpolytope.parallel._deferred_calls import DeferredCalls
 from softpolytope.parallel._memory import allowance, parse_bytes
 from softpolytope.parallel._partition_blocks import PartitionStore, StatefulBlocks, open_partition_store

@@ -15,10 +15,6 @@ from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, tree
 TASKS_PER_THREAD = 6
 
 
-class BlocksLostError(RuntimeError):
-    """Blocks are gone, and with what is left they cannot be built anew."""
-
-
 class Blocks(Protocol):
     """What inference needs of the place where blocks live."""
 

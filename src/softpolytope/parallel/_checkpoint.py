@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope.exceptions import CheckpointError
 from softpolytope.parallel._whole_files import remove_leftovers, replacing
 
 # Another number when the same rows, settings and seed lead elsewhere, or files have other contents than before.
@@ -26,10 +27,6 @@ MAX_OF_THE_TIME = 0.05
 def make_fingerprint(*parts: object) -> str:
     """A hash of all that decides what is in a file: numbers, texts and what prints as they do."""
     return hashlib.sha256(repr((VERSION, *parts)).encode()).hexdigest()
-
-
-class CheckpointError(RuntimeError):
-    """A checkpoint cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

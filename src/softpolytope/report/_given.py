@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.geometry import Features
+from softpolytope.model import Features
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry import ExpertRegion, Features, LabelingPolytopes
+from softpolytope.geometry import ExpertRegion, LabelingPolytopes
 from softpolytope.inspection import Diagnosis, Overlap, overlap_with_training
-from softpolytope.model import Draws, LabelingPosterior, Posterior, combined
+from softpolytope.model import Draws, Features, LabelingPosterior, Posterior, combined
 from softpolytope.report._given import ReportOptions, raw_columns
 from softpolytope.report._scores import (
     LEVEL,

@@ -1,5 +1,6 @@
 """Tables with names, categories and missing values: readers, an encoder, and a classifier of raw rows."""
 
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._classifier import Scores, TableClassifier, load_model
 from softpolytope.tabular._encoder import CategoryColumn, TableEncoder
 from softpolytope.tabular._explain import NearestChange, explained, named_polytopes, nearest_change
@@ -14,7 +15,7 @@ from softpolytope.tabular._plan import (
     split_names,
 )
 from softpolytope.tabular._readers import default_target, open_table
-from softpolytope.tabular._table import Chunk, Table, TableError, listed, rows_at
+from softpolytope.tabular._table import Chunk, Table, listed, rows_at
 from softpolytope.tabular._target import Label, Target, fit_to_labels
 from softpolytope.tabular._threshold import Threshold, decided
 from softpolytope.tabular._trusted import skops_trusted_types

@@ -23,11 +23,11 @@ from softpolytope.estimators import (
     register_model,
     write_model,
 )
-from softpolytope.export import ModelFileError
+from softpolytope.exceptions import ModelFileError, TableError
 from softpolytope.tabular._encoder import TableEncoder
 from softpolytope.tabular._plan import MAX_CATEGORIES, ColumnSelection, infer_schema, read_rows
 from softpolytope.tabular._readers import open_table
-from softpolytope.tabular._table import Chunk, TableError, listed
+from softpolytope.tabular._table import Chunk, listed
 from softpolytope.tabular._target import Target, fit_to_labels
 from softpolytope.tabular._unknown import UnknownCategories
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from softpolytope.tabular._table import Chunk, TableError, Values, checked_names
+from softpolytope.exceptions import TableError
+from softpolytope.tabular._table import Chunk, Values, checked_names
 
 # Cells of a chunk: text takes some 60 bytes a cell.
 CELLS = 400_000

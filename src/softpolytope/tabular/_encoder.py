@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._spelling import places_of, spellings
-from softpolytope.tabular._table import Chunk, TableError, listed
+from softpolytope.tabular._table import Chunk, listed
 
 MAX_COLUMNS = 100_000
 

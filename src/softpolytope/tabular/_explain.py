@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.exceptions import TableError
 from softpolytope.geometry import Explanation, Polytopes, in_deviations
 from softpolytope.tabular._classifier import TableClassifier
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn
-from softpolytope.tabular._table import Chunk, TableError, listed
+from softpolytope.tabular._table import Chunk, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, TableError, Values, checked_names
+from softpolytope.exceptions import TableError
+from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, Values, checked_names
 
 # Texts of what data frames hold where a value is missing, besides None and NaN.
 ABSENT = ("<NA>", "NaT")

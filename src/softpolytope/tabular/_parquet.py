@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, TableError, Values, checked_names, number_text
+from softpolytope.exceptions import TableError
+from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, Values, checked_names, number_text
 
 CELLS = 1_000_000
 # Decimal digits that a double always holds.

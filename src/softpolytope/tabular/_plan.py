@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._encoder import TableEncoder
 from softpolytope.tabular._survey import MAX_TEXTS, ColumnSurvey
-from softpolytope.tabular._table import Chunk, Table, TableError, listed
+from softpolytope.tabular._table import Chunk, Table, listed
 from softpolytope.tabular._target import MAX_CLASSES, Target, label_texts, target_of
 
 MAX_CATEGORIES = 100

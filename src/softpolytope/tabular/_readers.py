@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._csv import CsvTable
 from softpolytope.tabular._frames import FrameTable
 from softpolytope.tabular._parquet import ArrowTable, ParquetTable
 from softpolytope.tabular._svmlight import LABEL, SvmlightTable
-from softpolytope.tabular._table import Table, TableError
+from softpolytope.tabular._table import Table
 
 __all__ = ["LABEL", "Format", "default_target", "open_table"]
 

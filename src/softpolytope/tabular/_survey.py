@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._encoder import CategoryColumn, Column, NumericColumn
 from softpolytope.tabular._spelling import canonical_texts
-from softpolytope.tabular._table import Chunk, TableError, named, parsed, shown
+from softpolytope.tabular._table import Chunk, named, parsed, shown
 
 # Different texts that are remembered of a column; more are not counted.
 MAX_TEXTS = 1000

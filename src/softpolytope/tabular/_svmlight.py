@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softpolytope.tabular._table import Chunk, TableError, Values
+from softpolytope.exceptions import TableError
+from softpolytope.tabular._table import Chunk, Values
 
 LABEL = "label"
 # Cells of a chunk: values on their way into an array take some 100 bytes each.

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.exceptions import TableError
 
 # Cells that stand for no value, in files of text.
 MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?"})
@@ -22,10 +23,6 @@ Kind = Literal["bool", "int", "float", "str"]
 
 # Above this, neighboring whole numbers are the same number in double precision.
 MAX_EXACT = 2**53
-
-
-class TableError(ValueError):
-    """A table cannot be used; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
+from softpolytope.exceptions import TableError
 from softpolytope.tabular._spelling import open_partition_store, spellings
-from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, TableError, listed, number_text, shown
+from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, listed, number_text, shown
 
 MAX_CLASSES = 100
 # Numbers of more different values than this, not all whole, are a quantity.

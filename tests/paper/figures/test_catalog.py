@@ -2,7 +2,7 @@
 
 import pytest
 
-from softpolytope.paper import ReproductionError
+from softpolytope.exceptions import ReproductionError
 from softpolytope.paper.figures._catalog import all_figures, missing_jobs, select_figures
 from softpolytope.paper.figures._models import FigureProtocol
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from softpolytope.paper._errors import ReproductionError
+from softpolytope.exceptions import ReproductionError
 from softpolytope.paper._jobs import Job
 from softpolytope.paper.figures import _polya_gamma
 from softpolytope.paper.figures._drawing import describe_chain, draw_best, draw_posterior, draw_weights

@@ -17,7 +17,7 @@ from softpolytope import (
 )
 from softpolytope._typing import CountArray, FloatArray
 from softpolytope.datasets import load_benchmark, make_circle, make_double_moon, make_xor
-from softpolytope.export import ModelFileError
+from softpolytope.exceptions import ModelFileError
 
 Family = Literal["sum", "stack", "sum_stack"]
 Sampler = Literal["paper", "library"]

@@ -18,13 +18,13 @@ from threadpoolctl import threadpool_limits
 import softpolytope
 from softpolytope._typing import CountArray
 from softpolytope.datasets import Split, load_benchmark
+from softpolytope.exceptions import CheckpointError
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper._typing import Rows
 from softpolytope.paper.tables._fits import FittedMethod, configuration, details, fit_method
 from softpolytope.paper.tables._plan import PlannedFit
 from softpolytope.paper.tables._results import Result, data_hash, store_fit, write_text
 from softpolytope.paper.tables._stopwatch import Stopwatch
-from softpolytope.parallel import CheckpointError
 
 # Processor seconds for which a prediction is repeated; the fastest counts, because other programs only add time.
 PREDICTION_SECONDS = 0.2

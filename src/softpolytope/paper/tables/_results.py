@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from softpolytope._files import atomic_write_text
 from softpolytope.datasets import benchmark_path
-from softpolytope.paper._errors import ReproductionError
+from softpolytope.exceptions import ReproductionError
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper.tables._fits import configuration
 from softpolytope.paper.tables._plan import PlannedFit, find_fit

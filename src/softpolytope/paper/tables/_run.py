@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from softpolytope._files import UnwritablePathError, check_writable
+from softpolytope._files import check_writable
 from softpolytope._format import format_duration
 from softpolytope.datasets import n_partitions
-from softpolytope.paper._errors import ReproductionError
+from softpolytope.exceptions import ReproductionError, UnwritablePathError
 from softpolytope.paper._jobs import Job, Report, run_reported
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper.tables._fits import expected_seconds

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed import Future
 
-from softpolytope.parallel import BlockFactory, BlocksLostError, Call, DeferredCalls, merged
+from softpolytope.exceptions import BlocksLostError
+from softpolytope.parallel import BlockFactory, Call, DeferredCalls, merged
 from softpolytope.parallel.dask import _worker as dask_worker
 from softpolytope.parallel.dask._cluster import LOST, MIN_PATIENCE, PATIENCE_FACTOR, Slot
 

@@ -10,7 +10,7 @@ import distributed
 from distributed import Client, Future
 from distributed.comm import CommClosedError
 
-from softpolytope.parallel import BlocksLostError
+from softpolytope.exceptions import BlocksLostError
 
 # Seconds between two looks at the workers while an answer is awaited.
 BETWEEN_LOOKS = 1.0

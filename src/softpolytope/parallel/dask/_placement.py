@@ -16,7 +16,8 @@ from typing import Any, Self
 
 from distributed import Future, fire_and_forget
 
-from softpolytope.parallel import BlockFactory, BlocksLostError, Source
+from softpolytope.exceptions import BlocksLostError
+from softpolytope.parallel import BlockFactory, Source
 from softpolytope.parallel.dask import _worker as dask_worker
 from softpolytope.parallel.dask._blocks import DaskBlocks
 from softpolytope.parallel.dask._cluster import Cluster, Slot

@@ -1,0 +1,129 @@
+"""Fitted models as the rooms above see them: posterior, classes, features and how the fit was made."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.model._posterior import Estimate, LabelingPosterior, Posterior
+from softpolytope.model._training_rows import TrainingRows
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Names, standard deviations and ranges of the training rows' features, and which were integers there."""
+
+    names: tuple[str, ...]
+    scale: FloatArray  # (features,)
+    lower: FloatArray  # (features,)
+    upper: FloatArray  # (features,)
+    is_integer: BoolArray | None = None  # (features,); None if unknown
+
+    @property
+    def is_switch(self) -> BoolArray:
+        """Whether a feature was one of two neighboring integers, such as 0 and 1, (features,)."""
+        if self.is_integer is None:
+            return np.zeros(len(self.names), dtype=bool)
+        return np.asarray(self.is_integer & (self.upper - self.lower == 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class FittedModel:
+    """Everything a fit found out that geometry, inspection, report and export may ask for."""
+
+    name: str  # of the classifier's class
+    posterior: Posterior
+    classes: NDArray[Any]
+    features: Features
+    has_feature_names: bool  # False if the names are made up: x0, x1, ...
+    inference: Literal["gibbs", "map"]
+    is_bootstrap: bool  # whether the modes are those of a weighted bootstrap
+    estimate: Estimate
+    n_burn_in: int  # sweeps before the first one that diagnostics use
+    weight: float  # of all training rows
+    training_rows: TrainingRows | None  # fingerprint; None if it was not kept
+    probe_probabilities: tuple[FloatArray, ...]  # by regression, (draws, probes): P(y = 1) at a few training rows
+    n_threads: int = 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features.names)
+
+    @property
+    def has_posterior_spread(self) -> bool:
+        """Whether the spread of the draws is, or approximates, that of the posterior; that of plain modes does not."""
+        return self.inference == "gibbs" or self.is_bootstrap
+
+    @property
+    def labelings(self) -> list[LabelingPosterior]:
+        """Posteriors of all labelings, regression after regression."""
+        return [labeling for regression in self.posterior.regressions for labeling in regression.labelings]
+
+    @property
+    def targets(self) -> list[tuple[Any, Any]]:
+        """The class that each labeling of each regression votes for; of three or more, the second is a text."""
+        classes = self.classes.tolist()
+        if len(classes) == 2:
+            return [(classes[1], classes[0])]
+        return [(name, f"not {name}") for name in classes]
+
+    def check_has_chains(self, name: str) -> None:
+        """Raise unless the draws come from chains; `name` is what the user called."""
+        if self.inference != "gibbs":
+            raise ValueError(
+                f'{name} requires posterior draws of chains, but this model was fitted with inference="map". Refit '
+                'with inference="gibbs".'
+            )
+
+    def class_index(self, target: Any) -> int:
+        """Return the index of a class, by default of the second of two."""
+        classes = self.classes.tolist()
+        if target is None and len(classes) > 2:
+            raise ValueError(f"target must be one of the classes {classes}.")
+        if target is not None and target not in classes:
+            raise ValueError(f"target must be one of the classes {classes}; got {target!r}.")
+        return 1 if target is None else int(classes.index(target))
+
+    def encode_labels(self, y: Any, n_rows: int) -> NDArray[np.intp]:
+        """Return labels as indices of classes; raise unless there is a known one for each row."""
+        labels = np.asarray(y)
+        if labels.shape != (n_rows,):
+            raise ValueError(f"y must hold one label for each of the {n_rows} rows of X; got shape {labels.shape}.")
+        is_known = np.isin(labels, self.classes)
+        if not is_known.all():
+            unknown = labels[~is_known].tolist()[0]
+            raise ValueError(f"y holds {unknown!r}, which is not one of the classes {self.classes.tolist()}.")
+        return np.asarray(np.searchsorted(self.classes, labels))
+
+
+class FittedClassifier(Protocol):
+    """A fitted classifier of this package, as the rooms below `estimators` may know it."""
+
+    @property
+    def model_(self) -> FittedModel:
+        """The fitted model."""
+        ...
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes."""
+        ...
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable classes."""
+        ...
+
+
+def fitted_model(estimator: object, purpose: str) -> FittedModel:
+    """Return the fitted model of a classifier of this package; `purpose` is what needs it, for the error."""
+    if not hasattr(type(estimator), "model_"):
+        raise ValueError(
+            f"{purpose} needs a classifier of softpolytope; got {type(estimator).__name__}. Of a pipeline, give the "
+            "last step, and rows as the steps before leave them."
+        )
+    check_is_fitted(estimator)
+    found: FittedModel = estimator.model_  # type: ignore[attr-defined]  # the class has it
+    return found
