@@ -18,7 +18,7 @@ MAX_TEXT = 200_000_000  # bytes
 Fetch = Callable[[str], bytes]
 Arrays = dict[str, NDArray[Any]]
 
-# The ascii files of the IDA repository (Raetsch), realisations 1 to 10 of each set.
+# The ascii files of the IDA repository (Raetsch), realizations 1 to 10 of each set.
 _ASCII = (
     "https://raw.githubusercontent.com/fernando2393/Relevance-Vector-Machine/"
     "b223cddea9e0563e3ccab6f1da16af917a6f2a95/Classification/datasets/{name}/{name}_{part}_{kind}_{number}.asc"
