@@ -1,15 +1,19 @@
-"""How the laws read their arguments: checked once, broadcast, and flat for the kernels."""
+"""Arguments of the laws: validated once, broadcast, and flattened for the kernels."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import BitGenerator, Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import BoolArray, CountArray, FloatArray
 
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+Size = int | tuple[int, ...] | None
+
 MAX_COUNT = np.iinfo(np.int64).max
-# Everything above is rounded to 2**63 on its way to a double, which no int64 can hold.
+# Far enough below 2**63 for every Poisson draw to fit an int64.
 MAX_RATE = 2.0**62
 
 
@@ -22,16 +26,16 @@ class Moments(NamedTuple):
 
 
 def _check(name: str, values: FloatArray | CountArray, is_good: BoolArray, rule: str) -> None:
-    """Raise a ValueError that shows the first value which breaks the rule."""
+    """Raise a ValueError that shows the first value that breaks the rule."""
     if is_good.all():
         return
     index = tuple(int(i) for i in np.argwhere(~is_good)[0])
-    place = f" at index {index}" if index else ""
-    raise ValueError(f"{name} must be {rule}; got {values[index].item()!r}{place}.")
+    where = f" at index {index}" if index else ""
+    raise ValueError(f"{name} must be {rule}; got {values[index].item()!r}{where}.")
 
 
-def real_argument(name: str, value: ArrayLike, rule: str, lower: float = -np.inf, upper: float = np.inf) -> FloatArray:
-    """Return finite doubles with lower <= value < upper; `rule` says so in words."""
+def validate_real(name: str, value: ArrayLike, rule: str, lower: float = -np.inf, upper: float = np.inf) -> FloatArray:
+    """Return `value` as finite doubles with lower <= value < upper; `rule` words that condition for the error."""
     try:
         values = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -40,20 +44,20 @@ def real_argument(name: str, value: ArrayLike, rule: str, lower: float = -np.inf
     return values
 
 
-def count_argument(name: str, value: ArrayLike) -> CountArray:
-    """Return non-negative int64; whole doubles are taken, anything that would be cut is not."""
-    rule = f"a whole number from 0 to {MAX_COUNT}"
+def validate_count(name: str, value: ArrayLike) -> CountArray:
+    """Return `value` as non-negative int64; doubles are accepted if they are integers."""
+    rule = f"an integer from 0 to {MAX_COUNT}"
     values = np.asarray(value)
     if values.dtype.kind == "f":
         _check(name, values, (values >= 0) & (values < 2.0**63) & (values == np.floor(values)), rule)
     elif values.dtype.kind in "iu":
         _check(name, values, (values >= 0) & (values <= MAX_COUNT), rule)
-    elif values.dtype.kind != "b":  # objects are Python integers past 64 bits, or no numbers at all
+    elif values.dtype.kind != "b":  # objects are Python integers of more than 64 bits, or not numbers
         raise ValueError(f"{name} must be {rule}; got {value!r}.")
     return values.astype(np.int64)
 
 
-def bit_generator_of(rng: Generator) -> BitGenerator:
+def validate_rng(rng: Generator) -> BitGenerator:
     """Return the source of random bits behind a Generator."""
     if not isinstance(rng, Generator):
         raise TypeError(
@@ -63,8 +67,33 @@ def bit_generator_of(rng: Generator) -> BitGenerator:
     return rng.bit_generator
 
 
-def common_shape(size: int | tuple[int, ...] | None, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return `size` or, without one, the shape to which all the arguments broadcast."""
+def flatten(values: NDArray[ScalarT], shape: tuple[int, ...]) -> NDArray[ScalarT]:
+    """Broadcast to `shape` and return the entries as one contiguous row, as the kernels read them."""
+    return np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
+
+
+def draw(
+    fill: Callable[..., None],
+    arguments: tuple[FloatArray | CountArray, ...],
+    rng: Generator,
+    size: Size,
+    dtype: type[ScalarT],
+    *options: int,
+) -> NDArray[ScalarT]:
+    """Broadcast the arguments of a law and let its kernel `fill` write one draw per entry, in the order of rows.
+
+    `options` follow the arrays in the call of the kernel. A result without axes is returned as a scalar.
+    """
+    bit_generator = validate_rng(rng)
+    shape = _result_shape(size, [values.shape for values in arguments])
+    draws = np.empty(shape, dtype=dtype)
+    fill(bit_generator, *(flatten(values, shape) for values in arguments), draws.reshape(-1), *options)
+    result: NDArray[ScalarT] = draws[()]
+    return result
+
+
+def _result_shape(size: Size, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return `size` or, if it is None, the shape to which all the arguments broadcast."""
     shape = np.broadcast_shapes(*shapes)
     if size is None:
         return shape
@@ -76,13 +105,3 @@ def common_shape(size: int | tuple[int, ...] | None, *shapes: tuple[int, ...]) -
     if not fits:
         raise ValueError(f"size {wanted} does not hold the arguments' common shape {shape}.")
     return wanted
-
-
-def flat_reals(values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Broadcast to `shape` and lay the entries out in a row."""
-    return np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
-
-
-def flat_counts(values: CountArray, shape: tuple[int, ...]) -> CountArray:
-    """Broadcast to `shape` and lay the entries out in a row."""
-    return np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)

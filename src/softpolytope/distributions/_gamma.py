@@ -1,4 +1,4 @@
-"""The logarithm of a gamma variate: draws that never underflow, and moments."""
+"""Logarithm of a gamma variate: draws that never underflow, and moments."""
 
 import numpy as np
 from numpy.random import Generator
@@ -6,23 +6,23 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma, polygamma
 
 from softpolytope._typing import FloatArray
-from softpolytope.distributions._arguments import Moments, bit_generator_of, common_shape, flat_reals, real_argument
+from softpolytope.distributions._arguments import Moments, Size, draw, validate_real
 from softpolytope.distributions._kernels import gamma as _gamma
 
 
-def log_standard_gamma(shape: ArrayLike, rng: Generator, size: int | tuple[int, ...] | None = None) -> FloatArray:
+def log_standard_gamma(shape: ArrayLike, rng: Generator, size: Size = None) -> FloatArray:
     """Draw log G for G ~ Gamma(shape, rate=1).
 
-    A gamma variate of shape 1e-3 is below the smallest double half of the time; its logarithm is not.
+    Half of all gamma variates of shape 1e-3 are below the smallest double; their logarithms are ordinary numbers.
 
     Parameters
     ----------
     shape : array_like of float
         Finite and >= 0; shape 0 gives -inf.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of the random numbers.
     size : int or tuple of int, optional
-        Shape of the result; by default that of `shape`.
+        Shape of the result; by default, the shape of `shape`.
 
     Returns
     -------
@@ -36,12 +36,8 @@ def log_standard_gamma(shape: ArrayLike, rng: Generator, size: int | tuple[int, 
     >>> bool(np.isfinite(log_standard_gamma(1e-300, np.random.default_rng(0))))
     True
     """
-    shapes = real_argument("shape", shape, "finite and >= 0", lower=0.0)
-    bit_generator = bit_generator_of(rng)
-    result_shape = common_shape(size, shapes.shape)
-    draws = np.empty(result_shape)
-    _gamma.fill(bit_generator, flat_reals(shapes, result_shape), draws.reshape(-1))
-    return draws[()]
+    shapes = validate_real("shape", shape, "finite and >= 0", lower=0.0)
+    return draw(_gamma.fill, (shapes,), rng, size, np.float64)
 
 
 def log_standard_gamma_moments(shape: ArrayLike) -> Moments:
@@ -53,5 +49,5 @@ def log_standard_gamma_moments(shape: ArrayLike) -> Moments:
     >>> round(float(log_standard_gamma_moments(1.0).mean), 6)
     -0.577216
     """
-    shapes = real_argument("shape", shape, "finite and > 0", lower=np.nextafter(0.0, 1.0))
+    shapes = validate_real("shape", shape, "finite and > 0", lower=np.nextafter(0.0, 1.0))
     return Moments(digamma(shapes), polygamma(1, shapes)[()], polygamma(2, shapes)[()])

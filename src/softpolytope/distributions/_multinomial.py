@@ -1,4 +1,4 @@
-"""The split of counts over experts, given the logarithms of their rates."""
+"""Split of counts over experts, given the logarithms of their rates."""
 
 import numpy as np
 from numpy.random import Generator
@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from softpolytope._typing import CountArray, FloatArray
-from softpolytope.distributions._arguments import Moments, bit_generator_of, count_argument, flat_counts
+from softpolytope.distributions._arguments import Moments, flatten, validate_count, validate_rng
 from softpolytope.distributions._kernels import multinomial as _multinomial
 
 _RATES_RULE = "real or -inf, with at least one expert above -inf"
@@ -15,16 +15,16 @@ _RATES_RULE = "real or -inf, with at least one expert above -inf"
 def split_counts(count: ArrayLike, log_rates: ArrayLike, rng: Generator) -> CountArray:
     """Split each count over experts: multinomial, in proportion to exp(log_rates).
 
-    Only differences of log rates matter, so that rates far below the smallest double still decide.
+    Only differences of log rates matter, so the split is exact even if all rates are below the smallest double.
 
     Parameters
     ----------
     count : array_like of int
-        What to split; broadcasts against the leading axes of `log_rates`.
+        Counts to split; broadcast against the leading axes of `log_rates`.
     log_rates : array_like of float, shape (..., n_experts)
         Logarithms of the rates; -inf gives an expert nothing.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -38,19 +38,13 @@ def split_counts(count: ArrayLike, log_rates: ArrayLike, rng: Generator) -> Coun
     >>> split_counts(10, [-2000.0, -1000.0], np.random.default_rng(0)).tolist()
     [0, 10]
     """
-    counts = count_argument("count", count)
-    rates = _checked_log_rates(log_rates)
-    bit_generator = bit_generator_of(rng)
-    leading = np.broadcast_shapes(counts.shape, rates.shape[:-1])
-    n_experts = rates.shape[-1]
-    rows = np.ascontiguousarray(np.broadcast_to(rates, (*leading, n_experts)))
+    counts = validate_count("count", count)
+    rates = _validate_log_rates(log_rates)
+    bit_generator = validate_rng(rng)
+    leading, n_experts = np.broadcast_shapes(counts.shape, rates.shape[:-1]), rates.shape[-1]
     result = np.empty((*leading, n_experts), dtype=np.int64)
-    _multinomial.fill(
-        bit_generator,
-        flat_counts(counts, leading),
-        rows.reshape(-1, n_experts),
-        result.reshape(-1, n_experts),
-    )
+    rows = flatten(rates, result.shape).reshape(-1, n_experts)
+    _multinomial.fill(bit_generator, flatten(counts, leading), rows, result.reshape(-1, n_experts))
     return result
 
 
@@ -63,13 +57,13 @@ def split_counts_moments(count: ArrayLike, log_rates: ArrayLike) -> Moments:
     >>> split_counts_moments(8, [-900.0, -900.0]).mean.tolist()
     [4.0, 4.0]
     """
-    counts = count_argument("count", count)[..., None].astype(np.float64)
-    share: FloatArray = softmax(_checked_log_rates(log_rates), axis=-1)
+    counts = validate_count("count", count)[..., None].astype(np.float64)
+    share: FloatArray = softmax(_validate_log_rates(log_rates), axis=-1)
     variance = counts * share * (1.0 - share)
     return Moments(counts * share, variance, variance * (1.0 - 2.0 * share))
 
 
-def _checked_log_rates(log_rates: ArrayLike) -> FloatArray:
+def _validate_log_rates(log_rates: ArrayLike) -> FloatArray:
     rates = np.asarray(log_rates, dtype=np.float64)
     if rates.ndim == 0 or rates.shape[-1] == 0:
         raise ValueError(f"log_rates must have an axis of experts; got shape {rates.shape}.")

@@ -1,26 +1,22 @@
-"""The Polya-Gamma law: draws for any real shape, and its exact cumulants."""
+"""Polya-Gamma law: draws for any real shape, and its exact cumulants."""
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from softpolytope._typing import FloatArray
-from softpolytope.distributions._arguments import Moments, bit_generator_of, common_shape, flat_reals, real_argument
+from softpolytope.distributions._arguments import Moments, Size, draw, flatten, validate_real
 from softpolytope.distributions._kernels import polya_gamma as _polya_gamma
 
 
 def polya_gamma(
-    shape: ArrayLike,
-    tilt: ArrayLike,
-    rng: Generator,
-    size: int | tuple[int, ...] | None = None,
-    terms: int | None = None,
+    shape: ArrayLike, tilt: ArrayLike, rng: Generator, size: Size = None, terms: int | None = None
 ) -> FloatArray:
     """Draw from the Polya-Gamma law PG(shape, tilt).
 
-    The draw is exact for shapes up to 4, and at larger ones wherever shape * log(1 + exp(-|tilt|)) is at
-    most 1.4. Elsewhere the first four cumulants are exact and the distribution function is within
-    2e-7 of the true one. Shapes below 1e-25 return the mean.
+    The draw is exact for shapes up to 4, and for larger ones wherever shape * log(1 + exp(-|tilt|)) is at most 1.4.
+    Elsewhere the first four cumulants are exact and the distribution function is within 2e-7 of the exact one. Shapes
+    below 1e-25 return the mean.
 
     Parameters
     ----------
@@ -29,12 +25,12 @@ def polya_gamma(
     tilt : array_like of float
         Finite; its sign does not matter.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of the random numbers.
     size : int or tuple of int, optional
-        Shape of the result; by default that to which the arguments broadcast.
+        Shape of the result; by default, the shape to which the arguments broadcast.
     terms : int, optional
         If given, use the paper's approximation instead: terms - 1 gamma variates, and one more
-        that matches the mean and variance of the rest. The paper's runs have 6.
+        that matches the mean and variance of the remaining terms. The paper uses 6.
 
     Returns
     -------
@@ -49,21 +45,11 @@ def polya_gamma(
     >>> float(abs(draws.mean() - polya_gamma_moments(0.3, 2.0).mean)) < 0.001
     True
     """
-    shapes = real_argument("shape", shape, "finite and >= 0", lower=0.0)
-    tilts = real_argument("tilt", tilt, "finite")
+    shapes = validate_real("shape", shape, "finite and >= 0", lower=0.0)
+    tilts = validate_real("tilt", tilt, "finite")
     if terms is not None and (isinstance(terms, float) or terms < 1):
-        raise ValueError(f"terms must be None or a whole number >= 1; got {terms!r}.")
-    bit_generator = bit_generator_of(rng)
-    result_shape = common_shape(size, shapes.shape, tilts.shape)
-    draws = np.empty(result_shape)
-    _polya_gamma.fill(
-        bit_generator,
-        flat_reals(shapes, result_shape),
-        flat_reals(tilts, result_shape),
-        draws.reshape(-1),
-        terms or 0,
-    )
-    return draws[()]
+        raise ValueError(f"terms must be None or an integer >= 1; got {terms!r}.")
+    return draw(_polya_gamma.fill, (shapes, tilts), rng, size, np.float64, terms or 0)
 
 
 def polya_gamma_moments(shape: ArrayLike, tilt: ArrayLike) -> Moments:
@@ -78,9 +64,9 @@ def polya_gamma_moments(shape: ArrayLike, tilt: ArrayLike) -> Moments:
     >>> float(polya_gamma_moments(1.0, 0.0).mean)
     0.25
     """
-    shapes = real_argument("shape", shape, "finite and >= 0", lower=0.0)
-    tilts = real_argument("tilt", tilt, "finite")
+    shapes = validate_real("shape", shape, "finite and >= 0", lower=0.0)
+    tilts = validate_real("tilt", tilt, "finite")
     sums = np.empty((tilts.size, 4))
-    _polya_gamma.fill_power_sums(flat_reals(tilts, tilts.shape), sums)
+    _polya_gamma.fill_power_sums(flatten(tilts, tilts.shape), sums)
     first, second, third = (sums[:, power].reshape(tilts.shape) for power in range(3))
     return Moments(shapes * first, shapes * second, 2.0 * shapes * third)

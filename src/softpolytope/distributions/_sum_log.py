@@ -1,34 +1,18 @@
-"""The sum of logarithmic variates: draws, pmf and moments."""
+"""Sum of logarithmic variates: draws, pmf and moments."""
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from softpolytope._typing import CountArray, FloatArray
-from softpolytope.distributions._arguments import (
-    MAX_COUNT,
-    Moments,
-    bit_generator_of,
-    common_shape,
-    count_argument,
-    flat_counts,
-    flat_reals,
-    real_argument,
-)
+from softpolytope.distributions._arguments import MAX_COUNT, Moments, Size, draw, validate_count, validate_real
 from softpolytope.distributions._kernels import sum_log as _sum_log
 
-_PROBABILITY_RULE = "a probability in [0, 1)"
 
-
-def sum_log(
-    count: ArrayLike,
-    probability: ArrayLike,
-    rng: Generator,
-    size: int | tuple[int, ...] | None = None,
-) -> CountArray:
+def sum_log(count: ArrayLike, probability: ArrayLike, rng: Generator, size: Size = None) -> CountArray:
     """Draw the sum of `count` logarithmic variates, P(v) proportional to probability^v / v, v >= 1.
 
-    The cost is bounded, whatever the arguments. The draw is exact for counts up to 64; for longer sums the
+    The cost is bounded for all arguments. The draw is exact for counts up to 64; for longer sums the
     characteristic function of each summand is within 1e-12 of the exact one.
 
     Parameters
@@ -38,9 +22,9 @@ def sum_log(
     probability : array_like of float
         In [0, 1); 0 gives summands that are always 1.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of the random numbers.
     size : int or tuple of int, optional
-        Shape of the result; by default that to which the arguments broadcast.
+        Shape of the result; by default, the shape to which the arguments broadcast.
 
     Returns
     -------
@@ -50,7 +34,7 @@ def sum_log(
     Raises
     ------
     OverflowError
-        If a sum passes the largest int64.
+        If a sum exceeds the largest int64.
 
     Examples
     --------
@@ -59,20 +43,12 @@ def sum_log(
     >>> int(sum_log(7, 0.0, np.random.default_rng(0)))
     7
     """
-    counts = count_argument("count", count)
-    probabilities = real_argument("probability", probability, _PROBABILITY_RULE, 0.0, 1.0)
-    bit_generator = bit_generator_of(rng)
-    result_shape = common_shape(size, counts.shape, probabilities.shape)
-    draws = np.empty(result_shape, dtype=np.int64)
-    _sum_log.fill(
-        bit_generator,
-        flat_counts(counts, result_shape),
-        flat_reals(-np.log1p(-probabilities), result_shape),
-        draws.reshape(-1),
-    )
-    if (draws == MAX_COUNT).any():
-        raise OverflowError("a sum_log draw passed the largest int64: count is too large, or probability too near 1.")
-    return draws[()]
+    draws = draw(_sum_log.fill, _validated(count, probability), rng, size, np.int64)
+    if np.equal(draws, MAX_COUNT).any():
+        raise OverflowError(
+            "A draw of sum_log exceeds the largest int64. Use a smaller count, or a probability further from 1."
+        )
+    return draws
 
 
 def sum_log_pmf(count: int, probability: float, largest: int) -> FloatArray:
@@ -86,15 +62,15 @@ def sum_log_pmf(count: int, probability: float, largest: int) -> FloatArray:
     >>> sum_log_pmf(1, 0.5, 3).round(4).tolist()
     [0.0, 0.7213, 0.1803, 0.0601]
     """
-    summands = int(count_argument("count", count))
-    top = int(count_argument("largest", largest))
-    p = float(real_argument("probability", probability, _PROBABILITY_RULE, 0.0, 1.0))
+    top = int(validate_count("largest", largest))
+    counts, exponents = _validated(count, probability)
+    summands, exponent = int(counts), float(exponents)
     pmf = np.zeros(top + 1)
-    if p == 0.0 or summands == 0:
+    if exponent == 0.0 or summands == 0:
         if summands <= top:
             pmf[summands] = 1.0
         return pmf
-    exponent = -np.log1p(-p)
+    p = float(np.asarray(probability, dtype=np.float64))
     # row[n] = P(sum of n = v), up to the factor exponent^n; the derivative of the generating function gives
     # v P_n(v) = (v - 1) p P_n(v - 1) + n p P_{n-1}(v - 1) / exponent.
     row = np.zeros(summands + 1)
@@ -117,11 +93,9 @@ def sum_log_moments(count: ArrayLike, probability: ArrayLike) -> Moments:
     >>> round(float(sum_log_moments(2, 0.5).mean), 6)
     2.88539
     """
-    counts = count_argument("count", count).astype(np.float64)
-    probabilities = real_argument("probability", probability, _PROBABILITY_RULE, 0.0, 1.0)
-    exponent = -np.log1p(-probabilities)
+    counts, exponent = _validated(count, probability)
     # A summand is 1 + Poisson(E v), E exponential and v = e^{exponent U} - 1, so the factorial moments
-    # of what exceeds 1 are n! E[v^n].
+    # of its excess over 1 are n! E[v^n].
     first, second, third = _odds_moments(exponent)
     raw = (first, 2.0 * second + first, 6.0 * third + 6.0 * second + first)
     variance = raw[1] - raw[0] ** 2
@@ -129,8 +103,14 @@ def sum_log_moments(count: ArrayLike, probability: ArrayLike) -> Moments:
     return Moments(counts * (1.0 + raw[0]), counts * variance, counts * third_cumulant)
 
 
+def _validated(count: ArrayLike, probability: ArrayLike) -> tuple[CountArray, FloatArray]:
+    """Return counts and exponents -log(1 - probability), which the kernel takes."""
+    counts = validate_count("count", count)
+    return counts, -np.log1p(-validate_real("probability", probability, "a probability in [0, 1)", 0.0, 1.0))
+
+
 def _odds_moments(exponent: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """E[(e^{exponent U} - 1)^n] for n = 1, 2, 3 and U uniform on [0, 1]."""
+    """Return E[(e^{exponent U} - 1)^n] for n = 1, 2, 3 and U uniform on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(64)
     # The integrand is entire and positive: 64 nodes are exact to rounding up to exponent 37, the
     # largest a probability below 1 can give, and nothing cancels near 0.

@@ -1,4 +1,4 @@
-"""The Poisson law without its zero: draws, pmf and moments."""
+"""Zero-truncated Poisson law: draws, pmf and moments."""
 
 import numpy as np
 from numpy.random import Generator
@@ -6,31 +6,23 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from softpolytope._typing import CountArray, FloatArray
-from softpolytope.distributions._arguments import (
-    MAX_RATE,
-    Moments,
-    bit_generator_of,
-    common_shape,
-    count_argument,
-    flat_reals,
-    real_argument,
-)
+from softpolytope.distributions._arguments import MAX_RATE, Moments, Size, draw, validate_count, validate_real
 from softpolytope.distributions._kernels import truncated_poisson as _truncated_poisson
 
 _RATE_RULE = "finite, >= 0 and below 2**62, so that the draw fits an int64"
 
 
-def truncated_poisson(rate: ArrayLike, rng: Generator, size: int | tuple[int, ...] | None = None) -> CountArray:
+def truncated_poisson(rate: ArrayLike, rng: Generator, size: Size = None) -> CountArray:
     """Draw N ~ Poisson(rate) given N >= 1.
 
     Parameters
     ----------
     rate : array_like of float
-        Finite, >= 0 and below 2**62; rate 0 stands for the limit, which is always 1.
+        Finite, >= 0 and below 2**62; rate 0 means the limit, which is always 1.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of the random numbers.
     size : int or tuple of int, optional
-        Shape of the result; by default that of `rate`.
+        Shape of the result; by default, the shape of `rate`.
 
     Returns
     -------
@@ -44,12 +36,8 @@ def truncated_poisson(rate: ArrayLike, rng: Generator, size: int | tuple[int, ..
     >>> int(truncated_poisson(1e-300, np.random.default_rng(0)))
     1
     """
-    rates = real_argument("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
-    bit_generator = bit_generator_of(rng)
-    result_shape = common_shape(size, rates.shape)
-    draws = np.empty(result_shape, dtype=np.int64)
-    _truncated_poisson.fill(bit_generator, flat_reals(rates, result_shape), draws.reshape(-1))
-    return draws[()]
+    rates = validate_real("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
+    return draw(_truncated_poisson.fill, (rates,), rng, size, np.int64)
 
 
 def truncated_poisson_pmf(value: ArrayLike, rate: ArrayLike) -> FloatArray:
@@ -61,8 +49,8 @@ def truncated_poisson_pmf(value: ArrayLike, rate: ArrayLike) -> FloatArray:
     >>> round(float(truncated_poisson_pmf(1, 1.0)), 6)
     0.581977
     """
-    values = count_argument("value", value).astype(np.float64)
-    rates = real_argument("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
+    values = validate_count("value", value).astype(np.float64)
+    rates = validate_real("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
     safe = np.where(rates > 0.0, rates, 1.0)
     log_mass = np.log(-np.expm1(-safe))
     log_pmf = values * np.log(safe) - gammaln(values + 1.0) - safe - log_mass
@@ -71,7 +59,7 @@ def truncated_poisson_pmf(value: ArrayLike, rate: ArrayLike) -> FloatArray:
 
 
 def truncated_poisson_moments(rate: ArrayLike) -> Moments:
-    """Return mean, variance and third cumulant of Poisson(rate) given that it is not zero.
+    """Return mean, variance and third cumulant of Poisson(rate), given that it is positive.
 
     Examples
     --------
@@ -79,9 +67,9 @@ def truncated_poisson_moments(rate: ArrayLike) -> Moments:
     >>> round(float(truncated_poisson_moments(1.0).mean), 6)
     1.581977
     """
-    rates = real_argument("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
+    rates = validate_real("rate", rate, _RATE_RULE, 0.0, MAX_RATE)
     small = rates < 0.05
-    # The mean is r + excess; written with the excess, nothing cancels for large rates.
+    # The mean is r + excess. In terms of the excess nothing cancels for large rates.
     with np.errstate(over="ignore"):
         excess = np.where(small, 1.0, rates / np.expm1(np.where(small, 1.0, rates)))
     mean = rates + excess
