@@ -21,12 +21,11 @@ import numpy as np
 from scipy import stats
 
 from softpolytope.data._dataset import TrainingData
-from softpolytope.distributions import Streams
+from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import check_state, prior_state
 from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.model._prior import Prior
 from softpolytope.parallel._blocks import SerialBlocks
 

@@ -26,7 +26,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from softpolytope.data._dataset import TrainingData
-from softpolytope.distributions import Streams
+from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
 from softpolytope.gibbs._block_factory import partition_blocks
@@ -34,7 +34,6 @@ from softpolytope.gibbs._chain import ChainSettings, latent_blocks
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._state import initial_state
 from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.model._prior import Prior
 from softpolytope.parallel._blocks import ThreadBlocks

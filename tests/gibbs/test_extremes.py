@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from softpolytope.data._dataset import TrainingData
-from softpolytope.distributions import Streams
+from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs import _hamiltonian as hamiltonian
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import MIN_WEIGHT, Trajectory, move_by_hamiltonian
@@ -16,7 +16,6 @@ from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._state import initial_state
 from softpolytope.gibbs._sweep import Moves
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.model._prior import Prior
 from softpolytope.parallel._blocks import SerialBlocks

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
+from softpolytope.distributions import Step
 from softpolytope.gibbs import _coefficients as coefficients
 from softpolytope.gibbs import _gamma_process as process
 from softpolytope.gibbs import _hamiltonian as hamiltonian
 from softpolytope.gibbs import _latent_block as block
 from softpolytope.gibbs import _sweep as sweep
-from softpolytope.gibbs._sweep_streams import Step
 from softpolytope.model import _flat_log_posterior as target
 from softpolytope.model._softplus import log_softplus
 

@@ -6,14 +6,13 @@ from scipy import stats
 
 from joint_distribution import FIXED, SCANS
 from softpolytope.data._dataset import TrainingData
-from softpolytope.distributions import Streams
+from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._state import GibbsState, initial_state, prior_state
 from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.model._prior import Prior
 from softpolytope.parallel._blocks import SerialBlocks

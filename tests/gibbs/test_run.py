@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from softpolytope.data._dataset import TrainingData
+from softpolytope.distributions import SweepStreams
 from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
@@ -19,7 +20,6 @@ from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import RunOptions, RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._sweep import Moves
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.inspection._diagnostics import diagnose, in_words
 from softpolytope.model._prior import Prior

@@ -1,23 +1,25 @@
-"""Named random streams: which numbers belong to which labeling, chain, sweep, step and row block.
+"""Random streams named by labeling, chain, sweep, step and row block.
 
 A Philox generator is a keyed bijection of a 256-bit counter. The seed gives the key; the name of a stream
 gives the upper 192 bits of the counter, one to one:
 
     word 3: labeling (32 bits), chain (32 bits)    word 2: sweep (48 bits), step (16 bits)
-    word 1: row block (64 bits)                     word 0: the place within the stream
+    word 1: row block (64 bits)                     word 0: the position within the stream
 
-So two names of one seed share no counter value before one of them has used up its 2^64 values (2^66 numbers),
-and a bijection sends different values to different outputs: streams of one seed do not overlap. Streams of
-different seeds run under different keys, that is, under unrelated bijections.
+Two names under one seed therefore share no counter value until one of them has used up its 2^64 values (2^66 numbers),
+and a bijection maps different values to different outputs: streams of one seed do not overlap. Streams of different
+seeds have different keys, that is, unrelated bijections.
 """
 
 import threading
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, Philox, SeedSequence
+from numpy.random import BitGenerator, Generator, Philox, SeedSequence
 
-# Largest value of each part of a name, by the bits it has in the counter.
+# Number of values of each part of a name, from the bits it has in the counter.
 _LIMITS = {
     "labeling": 1 << 32,
     "chain": 1 << 32,
@@ -33,7 +35,8 @@ class Streams:
     Parameters
     ----------
     seed : int, sequence of int, numpy.random.SeedSequence or None
-        As for numpy.random.default_rng; None takes a seed from the system. `key` tells which streams these are.
+        As for numpy.random.default_rng; None takes a seed from the operating system. The attribute `key` identifies
+        the streams.
 
     Examples
     --------
@@ -53,10 +56,10 @@ class Streams:
         self._threads = threading.local()
 
     def generator(self, *, labeling: int, chain: int, sweep: int, step: int, block: int) -> Generator:
-        """Return this thread's generator, placed at the beginning of the named stream.
+        """Return this thread's generator, set to the beginning of the named stream.
 
-        A thread has one generator, which the next call moves elsewhere: draw what a step needs before opening
-        the next stream. That makes opening a stream a matter of one or two microseconds.
+        Each thread has one generator, and the next call moves it to another stream: draw all numbers of a step before
+        opening the next stream. In return, opening a stream takes only one or two microseconds.
         """
         counter = _counter(labeling, chain, sweep, step, block)
         try:
@@ -68,37 +71,76 @@ class Streams:
         return generator  # type: ignore[no-any-return]  # threading.local is untyped
 
     def new_generator(self, *, labeling: int, chain: int, sweep: int, step: int, block: int) -> Generator:
-        """Return a generator of its own at the beginning of the named stream, about ten times slower."""
+        """Return a new generator at the beginning of the named stream, which no later call moves; ten times slower."""
         generator, state = self._open()
         state["state"]["counter"] = _counter(labeling, chain, sweep, step, block)
         generator.bit_generator.state = state
         return generator
 
     def _open(self) -> tuple[Generator, dict[str, Any]]:
-        """Make a generator and the state that only lacks its counter."""
+        """Return a new generator and a state for it that lacks only the counter."""
         state = {
             "bit_generator": "Philox",
             "state": {"counter": (0, 0, 0, 0), "key": self.key},
             "buffer": (0, 0, 0, 0),
-            "buffer_pos": 4,  # nothing buffered: the next draw computes a fresh block
+            "buffer_pos": 4,  # the buffer is empty, so the next draw computes a block
             "has_uint32": 0,
             "uinteger": 0,
         }
         return Generator(Philox(key=0)), state
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, tuple[int, int]]:
         return {"key": self.key}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, tuple[int, int]]) -> None:
         self.key = state["key"]
         self._threads = threading.local()
 
 
 def _counter(labeling: int, chain: int, sweep: int, step: int, block: int) -> tuple[int, int, int, int]:
-    """Pack a name into a counter; one comparison decides whether any part is out of range."""
+    """Pack a name into a counter. One comparison finds out whether any part is out of range."""
     if (labeling | chain) >> 32 or sweep >> 48 or step >> 16 or block >> 64:
         parts = {"labeling": labeling, "chain": chain, "sweep": sweep, "step": step, "block": block}
         for name, value in parts.items():
             if not 0 <= value < _LIMITS[name]:
                 raise ValueError(f"{name} must be from 0 to {_LIMITS[name] - 1}; got {value}.")
     return (0, block, sweep << 16 | step, labeling << 32 | chain)
+
+
+# The block of steps that belong to the whole chain.
+_NO_BLOCK = 2**64 - 1
+
+
+class Step(IntEnum):
+    """Random steps of a sweep. The number of a step of one layer is this value plus ten times the layer."""
+
+    RESTART = 0
+    PRECISIONS = 1
+    COUNTS = 2
+    RATES = 3
+    TABLES = 4
+    PG_WEIGHTS = 5
+    COEFFICIENTS = 6
+    PROCESS = 7
+    REFRESH = 8
+    HAMILTONIAN = 9
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStreams:
+    """The random streams of one sweep of one chain."""
+
+    streams: Streams
+    labeling: int
+    chain: int
+    sweep: int
+
+    def generator(self, step: Step, layer: int = 0, block: int = _NO_BLOCK) -> Generator:
+        """Return the generator of a step, valid until this thread opens the next stream."""
+        return self.streams.generator(
+            labeling=self.labeling, chain=self.chain, sweep=self.sweep, step=10 * layer + step, block=block
+        )
+
+    def bits(self, step: Step, layer: int, block: int) -> BitGenerator:
+        """Return the random bits of a step for one row block."""
+        return self.generator(step, layer, block).bit_generator

@@ -7,13 +7,12 @@ import numpy as np
 
 from softpolytope._typing import FloatArray
 from softpolytope.data import TrainingData
-from softpolytope.distributions import Streams
+from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import GibbsState, initial_state
 from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.gibbs._sweep_streams import SweepStreams
 from softpolytope.gibbs._trace import Draw, Schedule, Trace
 from softpolytope.model import Prior
 from softpolytope.parallel import Blocks, Checkpoint, StatefulBlocks

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import RowBlock, TrainingData
+from softpolytope.distributions import Step, SweepStreams
 from softpolytope.gibbs._kernels import activation as _activation
 from softpolytope.gibbs._kernels import allocation as _allocation
 from softpolytope.gibbs._kernels import augment as _augment
 from softpolytope.gibbs._kernels import gram as _gram
 from softpolytope.gibbs._kernels import rates as _rates
-from softpolytope.gibbs._sweep_streams import Step, SweepStreams
 from softpolytope.model import Workspace
 from softpolytope.model._kernels.vector_math import vector_exp
 

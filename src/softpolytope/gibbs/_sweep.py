@@ -6,12 +6,12 @@ from typing import Literal, Self
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.distributions import Step, SweepStreams
 from softpolytope.gibbs._coefficients import draw_coefficients, refresh_empty_experts, resample_precisions
 from softpolytope.gibbs._gamma_process import TopSums, resample_process
 from softpolytope.gibbs._hamiltonian import StepSize, Trajectory, move_by_hamiltonian
 from softpolytope.gibbs._latent_block import Experts, Scan
 from softpolytope.gibbs._state import GibbsState
-from softpolytope.gibbs._sweep_streams import Step, SweepStreams
 from softpolytope.model import Prior
 from softpolytope.parallel import Blocks
 
