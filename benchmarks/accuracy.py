@@ -36,8 +36,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.datasets import BENCHMARK_SETS, load_benchmark
-from softpolytope.datasets._benchmark import n_partitions
+from softpolytope.datasets import BENCHMARK_SETS, load_benchmark, n_partitions
 
 SIX = BENCHMARK_SETS[:6]
 FIELDS = ("method", "set", "partition", "error", "log_loss", "brier", "calibration", "fit_seconds", "predict_seconds")

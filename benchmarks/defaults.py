@@ -19,8 +19,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SumStackSoftplusClassifier
-from softpolytope.datasets import load_benchmark
-from softpolytope.datasets._benchmark import n_partitions
+from softpolytope.datasets import load_benchmark, n_partitions
 
 TRAINING_PARTS = ("banana", "breast_cancer", "titanic", "waveform", "german", "image")
 OTHERS = ("thyroid", "ringnorm", "splice", "ripley", "fourclass")

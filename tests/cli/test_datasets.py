@@ -44,7 +44,7 @@ def test_make_and_find_a_benchmark_set(tmp_path, capsys):
     assert main(["datasets", "path", "banana", *home]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "banana.npz")
     assert main(["datasets", "path", "image", *home]) == 1
-    assert "there is no file image.npz" in capsys.readouterr().err
+    assert "There is no file image.npz" in capsys.readouterr().err
     assert main(["datasets", "make", "banana", "--partition", "2", *home]) == 2
     assert main(["datasets", "make", "banana", "--samples", "2", *home]) == 2
     with pytest.raises(SystemExit) as stop:
@@ -73,7 +73,7 @@ def test_damaged_files_are_told(tmp_path, capsys, content):
     path.write_bytes(content)
     assert main(["datasets", "make", "banana", "--data-home", str(tmp_path)]) == 2
     told = capsys.readouterr().err
-    assert "banana.npz is damaged or no file of a benchmark set. Remove it" in told
+    assert "banana.npz is damaged or is not a benchmark set. Remove it" in told
     assert "pickle" not in told
     assert path.read_bytes() == content
 

@@ -170,7 +170,7 @@ def test_a_fit_of_another_protocol_does_not_count(data_home, tmp_path, monkeypat
     [
         (["--sets", "iris"], "sets must be among banana"),
         (["--methods", "xgboost"], "methods must be among lr"),
-        (["--sets", "image"], "there is no file image.npz"),
+        (["--sets", "image"], "There is no file image.npz"),
     ],
 )
 def test_wrong_use_is_reported(data_home, tmp_path, capsys, wrong, message):

@@ -1,4 +1,4 @@
-"""Generators: the laws of the paper's captions."""
+"""Synthetic data sets follow the laws of the paper's captions."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ LEVEL = 1e-4
 
 
 def test_circle_is_that_of_the_caption():
-    """Radii of the ring N(2, 0.5^2), coordinates of the disc N(0, 0.5^2); not N(0, 0.55^2)."""
+    """Radii of the ring are N(2, 0.5^2) and coordinates of the disc N(0, 0.5^2), not N(0, 0.55^2)."""
     X, y = make_circle(20_000, random_state=0)
-    # A radius below zero turns up on the other side: one in 30,000.
+    # A negative radius, one in 30,000, appears on the opposite side.
     assert stats.kstest(np.hypot(*X[y == 1].T), stats.norm(2.0, 0.5).cdf).pvalue > LEVEL
     angle = np.arctan2(X[y == 1, 1], X[y == 1, 0])
     assert stats.kstest(angle, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > LEVEL
@@ -21,7 +21,7 @@ def test_circle_is_that_of_the_caption():
 
 
 def test_xor_has_its_corners():
-    """Two clouds of each label, of variance one around opposite corners."""
+    """Each label has two clouds of variance one around opposite corners."""
     X, y = make_xor(8000, random_state=0)
     for label, corners in ((1, [(-2, 2), (2, -2)]), (0, [(2, 2), (-2, -2)])):
         for corner in corners:
@@ -32,7 +32,7 @@ def test_xor_has_its_corners():
 
 
 def test_moons_interlock():
-    """Half of each label; a seed gives the same rows again; too few rows are refused."""
+    """Each label has half of the rows, a seed repeats them, and too few rows are refused."""
     X, y = make_double_moon(500, random_state=3)
     assert y.sum() == 250
     assert np.array_equal(X, make_double_moon(500, random_state=3)[0])
@@ -41,7 +41,7 @@ def test_moons_interlock():
 
 
 def test_waveform_is_breimans():
-    """Along the difference of a class's two triangles, a uniform share and noise; across it, noise alone."""
+    """Rows have a uniform share and noise along the difference of their class's triangles, and only noise across it."""
     X, y = make_waveform(30_000, n_classes=3, random_state=0)
     column = np.arange(21)
     triangle = {peak: np.maximum(6 - np.abs(column - peak), 0) for peak in (6, 10, 14)}
@@ -53,7 +53,7 @@ def test_waveform_is_breimans():
         spread = 1.0 / np.sqrt(step @ step)
         assert stats.kstest(shares, _blurred_uniform(spread)).pvalue > LEVEL
         assert stats.kstest(shares, _blurred_uniform(2.0 * spread)).pvalue < LEVEL
-        # Across it there is nothing but noise.
+        # Across it there is only noise.
         across = np.linalg.svd(step[None])[2][1:]
         noise = (rows - triangle[second]) @ across.T
         assert stats.kstest(noise.reshape(-1), stats.norm(0.0, 1.0).cdf).pvalue > LEVEL
@@ -61,7 +61,7 @@ def test_waveform_is_breimans():
 
 
 def _blurred_uniform(spread):
-    """Distribution function of a uniform number plus normal noise."""
+    """Return the distribution function of a uniform number plus normal noise."""
 
     def distribution(value):
         def part(shift):
@@ -74,7 +74,7 @@ def _blurred_uniform(spread):
 
 
 def test_two_classes_of_waveform():
-    """One of the three against the others, as in the benchmark set."""
+    """Label 1 is one of the three classes, as in the benchmark set."""
     X, y = make_waveform(3000, random_state=1)
     again, three = make_waveform(3000, n_classes=3, random_state=1)
     assert np.array_equal(X, again)

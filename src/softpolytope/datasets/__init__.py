@@ -1,4 +1,8 @@
-"""Data to try the classifiers on."""
+"""Data sets to try the classifiers on.
+
+`make_*` draws synthetic problems; `load_benchmark` reads the paper's benchmark sets with their fixed partitions from a
+folder, or downloads them.
+"""
 
 from softpolytope.datasets._benchmark import (
     BENCHMARK_SETS,

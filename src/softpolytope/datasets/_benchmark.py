@@ -4,14 +4,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from softpolytope.datasets._download import cache_folder, downloaded
+from softpolytope._typing import CountArray, FloatArray
+from softpolytope.datasets._download import cache_folder, download
 from softpolytope.exceptions import ContentError
+
+if TYPE_CHECKING:
+    from numpy.lib.npyio import NpzFile
 
 BENCHMARK_SETS = (
     "banana", "breast_cancer", "titanic", "waveform", "german", "image", "ijcnn1", "a9a",  # the paper's
@@ -21,12 +24,12 @@ VARIABLE = "SOFTPOLYTOPE_DATA"
 
 
 class Split(NamedTuple):
-    """Rows to learn from and rows to test on; labels are 0 and 1."""
+    """Training rows and test rows; labels are 0 and 1."""
 
-    X_train: Any
-    y_train: NDArray[np.int64]
-    X_test: Any
-    y_test: NDArray[np.int64]
+    X_train: FloatArray | sparse.csr_array
+    y_train: CountArray
+    X_test: FloatArray | sparse.csr_array
+    y_test: CountArray
 
 
 def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None = None) -> Split:
@@ -39,9 +42,9 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     partition : int
         From 0; sets with one given split have only 0.
     data_home : str or Path, optional
-        The folder with `<name>.npz`; by default the one that the environment variable SOFTPOLYTOPE_DATA names. Where
-        neither is given, a set is downloaded once from a public server, its rows are checked by their sha256, and it
-        is kept in the user's cache folder. Of the paper's eight sets only: no server has the partitions of the others.
+        The folder with `<name>.npz`; by default the one that the environment variable SOFTPOLYTOPE_DATA names. If
+        neither is given, one of the paper's eight sets is downloaded once from a public server, checked by the sha256
+        of its rows, and stored in the user's cache folder. No server has the partitions of the other sets.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     ...     load_benchmark("banana", data_home="no such folder")
     ... except FileNotFoundError as error:
     ...     print(str(error)[:42])
-    there is no file banana.npz in 'no such fo
+    There is no file banana.npz in 'no such fo
     """
     path = benchmark_path(name, data_home)
     n_known = _n_partitions(path)
@@ -74,23 +77,24 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
 
 
 def benchmark_path(name: str, data_home: str | Path | None = None) -> Path:
-    """The file of a set: in the folder named, or in the cache folder after a download."""
+    """Return the file of a set: in the given folder, or in the cache folder after a download."""
     if name not in BENCHMARK_SETS:
         raise ValueError(f"name must be one of {', '.join(BENCHMARK_SETS)}; got {name!r}.")
     folder = data_home if data_home is not None else os.environ.get(VARIABLE)
     if not folder:
-        return downloaded(name, cache_folder())
+        return download(name, cache_folder())
     path = Path(folder) / f"{name}.npz"
-    # A folder that the user names is read and never written to.
+    # A folder that the user names is read but never written to.
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no file {path.name} in {str(folder)!r}; name another folder (data_home), or none to download it."
+            f"There is no file {path.name} in {str(folder)!r}. Set data_home to another folder, or unset it to "
+            "download the set."
         )
     return path
 
 
 def n_partitions(name: str, data_home: str | Path | None = None) -> int:
-    """How many partitions a set has."""
+    """Return the number of partitions of a set."""
     return _n_partitions(benchmark_path(name, data_home))
 
 
@@ -100,8 +104,8 @@ def _n_partitions(path: Path) -> int:
 
 
 @contextmanager
-def _arrays(path: Path) -> Iterator[Any]:
-    """The arrays of a file; one that is damaged, or of another kind, makes NumPy raise nearly anything."""
+def _arrays(path: Path) -> "Iterator[NpzFile]":
+    """Open a file of arrays; raise ContentError for whatever NumPy raises if it is damaged or of another kind."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             yield file
@@ -109,13 +113,13 @@ def _arrays(path: Path) -> Iterator[Any]:
         raise
     except Exception as error:
         raise ContentError(
-            f"{path} is damaged or no file of a benchmark set. Remove it; without a folder named, the paper's sets are "
+            f"{path} is damaged or is not a benchmark set. Remove it; if no folder is set, the paper's sets are "
             "downloaded."
         ) from error
 
 
-def _ones(file: Any, part: str, n_rows: int) -> sparse.csr_array:
-    """Rows of zeros and ones, of which the file tells where the ones are."""
+def _ones(file: "NpzFile", part: str, n_rows: int) -> sparse.csr_array:
+    """Return sparse rows from the positions of their ones."""
     indices = file[f"{part}_indices"].astype(np.int32)
     entries = (np.ones(len(indices)), indices, file[f"{part}_indptr"].astype(np.int32))
     return sparse.csr_array(entries, shape=(n_rows, int(file["n_features"])))

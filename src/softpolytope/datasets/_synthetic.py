@@ -1,17 +1,16 @@
 """The two-dimensional problems of the paper's figures, as their captions define them, and Breiman's waveform."""
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import CountArray, FloatArray
 
-Labels = NDArray[np.int64]
+RandomState: TypeAlias = int | np.random.RandomState | None  # as scikit-learn takes it
 
 
-def make_circle(n_samples: int = 300, random_state: Any = None) -> tuple[FloatArray, Labels]:
+def make_circle(n_samples: int = 300, random_state: RandomState = None) -> tuple[FloatArray, CountArray]:
     """A ring (label 1) around a disc (label 0), figure 1 of the paper.
 
     Radii of the ring are N(2, 0.5^2) and its angles uniform; both coordinates of the disc are N(0, 0.5^2).
@@ -31,7 +30,7 @@ def make_circle(n_samples: int = 300, random_state: Any = None) -> tuple[FloatAr
     return np.concatenate([ring, disc]), _labels(n_ring, n_samples)
 
 
-def make_xor(n_samples: int = 200, random_state: Any = None) -> tuple[FloatArray, Labels]:
+def make_xor(n_samples: int = 200, random_state: RandomState = None) -> tuple[FloatArray, CountArray]:
     """Four normal clouds of variance 1 around (-2, 2) and (2, -2), label 1, and (2, 2) and (-2, -2), label 0.
 
     Examples
@@ -47,11 +46,13 @@ def make_xor(n_samples: int = 200, random_state: Any = None) -> tuple[FloatArray
     return np.concatenate([corners, others]) + rng.normal(size=(n_samples, 2)), _labels(n_positive, n_samples)
 
 
-def make_double_moon(n_samples: int = 500, noise: float = 0.2, random_state: Any = None) -> tuple[FloatArray, Labels]:
+def make_double_moon(
+    n_samples: int = 500, noise: float = 0.2, random_state: RandomState = None
+) -> tuple[FloatArray, CountArray]:
     """Two interleaved half rings; the paper shows 250 points of each and gives no formula.
 
-    Radii are N(1, noise^2), angles uniform over a half turn; the second moon (label 0) is turned round, its center at
-    (1, 0.5).
+    Radii are N(1, noise^2), angles uniform over a half turn; the second moon (label 0) is turned
+    upside down, with its center at (1, 0.5).
 
     Examples
     --------
@@ -67,7 +68,9 @@ def make_double_moon(n_samples: int = 500, noise: float = 0.2, random_state: Any
     return X, _labels(n_upper, n_samples)
 
 
-def make_waveform(n_samples: int = 5000, n_classes: int = 2, random_state: Any = None) -> tuple[FloatArray, Labels]:
+def make_waveform(
+    n_samples: int = 5000, n_classes: int = 2, random_state: RandomState = None
+) -> tuple[FloatArray, CountArray]:
     """Breiman's waveform: 21 columns, each row a random mixture of two of three triangles plus N(0, 1) noise.
 
     The triangles h1, h2, h3 have height 6 and width 12, their peaks at columns 10, 14 and 6 (from 0). A row is
@@ -95,11 +98,12 @@ def make_waveform(n_samples: int = 5000, n_classes: int = 2, random_state: Any =
     return X, (classes if n_classes == 3 else classes == 1).astype(np.int64)
 
 
-def _labels(n_positive: int, n_samples: int) -> Labels:
+def _labels(n_positive: int, n_samples: int) -> CountArray:
     return (np.arange(n_samples) < n_positive).astype(np.int64)
 
 
-def _generator(random_state: Any, n_samples: int) -> Any:
+def _generator(random_state: RandomState, n_samples: int) -> np.random.RandomState:
     if n_samples < 2:
         raise ValueError(f"n_samples must be at least 2; got {n_samples}.")
-    return check_random_state(random_state)
+    rng: np.random.RandomState = check_random_state(random_state)
+    return rng
