@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from fuzz_model_files import KINDS, edited, good_file, mutated, try_file
+from benchmarks.fuzz_model_files import KINDS, edited, good_file, mutated, try_file
 from softpolytope import (
     Prior,
     SoftplusClassifier,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from geometry import dense_distances
+from benchmarks.geometry import dense_distances
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
 from softpolytope.geometry import _counterfactual_search as nearest

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry import (
+from benchmarks.geometry import (
     ROUNDING,
     broken_cap,
     broken_converse,

@@ -8,7 +8,7 @@ the number of replicates given.
 import numpy as np
 import pytest
 
-from joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
+from benchmarks.joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 from softpolytope.distributions import Step
 from softpolytope.gibbs import _coefficients as coefficients
 from softpolytope.gibbs import _gamma_process as process

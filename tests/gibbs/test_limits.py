@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from joint_distribution import FIXED, SCANS
+from benchmarks.joint_distribution import FIXED, SCANS
 from softpolytope.data._dataset import TrainingData
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._chain import ChainSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzz_tables import fuzz
+from benchmarks.fuzz_tables import fuzz
 
 
 @pytest.mark.slow
