@@ -103,14 +103,14 @@ def variables(state, labels, counts):
 
 
 def joint_draw(case, streams, replicate, rng):
-    """Parameters, labels and latent counts from their joint law, and a home for the rows."""
+    """Parameters, labels and latent counts from their joint law, and a blocks for the rows."""
     state, labels = exact_draw(case, rng)
     rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
-    home = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
-    home.each("prepare", state.coefficients)
+    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    blocks.broadcast(LatentBlock.prepare, state.coefficients)
     # Counts given the parameters, from the stream of a sweep that never comes.
-    counts = home.map("draw_counts", SweepStreams(streams, 0, replicate, 999), state.log_weights)[0]
-    return state, labels, counts, home
+    counts = blocks.map(LatentBlock.draw_counts, SweepStreams(streams, 0, replicate, 999), state.log_weights)[0]
+    return state, labels, counts, blocks
 
 
 def fresh_draw(case, streams, replicate, rng):
@@ -125,15 +125,17 @@ def swept_draw(case, streams, replicate, rng):
     The collapsed scan draws its counts anew in every sweep, given parameters that the sweep then changes; they are
     compared as drawn given the end state. The paper's scan keeps them as part of its state, and ends with them.
     """
-    state, labels, _, home = joint_draw(case, streams, replicate, rng)
+    state, labels, _, blocks = joint_draw(case, streams, replicate, rng)
     moves = SCANS[case.scan]
     for number in range(case.n_sweeps):
-        sweep(state, home, case.prior, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(case.step)))
+        sweep(
+            state, blocks, case.prior, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(case.step))
+        )
         check_state(state)
     if moves.scan == "paper":
-        counts = home.map("level_counts")[0]
+        counts = blocks.map(LatentBlock.level_counts)[0]
     else:
-        counts = home.map("draw_counts", SweepStreams(streams, 0, replicate, 998), state.log_weights)[0]
+        counts = blocks.map(LatentBlock.draw_counts, SweepStreams(streams, 0, replicate, 998), state.log_weights)[0]
     return variables(state, labels, counts)
 
 

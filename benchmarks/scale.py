@@ -32,6 +32,7 @@ from softpolytope.estimators._partitions import PartitionedTask, labels_of, summ
 from softpolytope.gibbs._block_factory import partition_blocks
 from softpolytope.gibbs._chain import ChainSettings, latent_blocks
 from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import initial_state
 from softpolytope.gibbs._sweep import Moves, sweep
 from softpolytope.gibbs._trace import Schedule
@@ -117,42 +118,42 @@ def measured(folder, case, n_sweeps):
     with (
         threadpool_limits(1, user_api="blas"),
         cluster_of(case) as clock.client,
-        open_partition_store(source, clock.client, limit, int(case["cores"])) as place,
+        open_partition_store(source, clock.client, limit, int(case["cores"])) as store,
     ):
-        sweeps(partition_blocks(data_of(place), settings), settings, n_sweeps, clock)
+        sweeps(partition_blocks(data_of(store), settings), settings, n_sweeps, clock)
     return clock.result()
 
 
-def sweeps(home, settings, n_sweeps, clock):
+def sweeps(blocks, settings, n_sweeps, clock):
     """Make the calls of sweeps, all from the same state."""
     state = initial_state(settings.max_experts, settings.n_layers, N_COLUMNS + 1, settings.prior)
     state.coefficients = 0.3 * np.random.default_rng(0).standard_normal(state.coefficients.shape)
     every = np.arange(state.n_experts, dtype=np.intc)
-    home.each("prepare", state.coefficients)
+    blocks.broadcast(LatentBlock.prepare, state.coefficients)
     for number in range(n_sweeps):
         name = SweepStreams(Streams(0), 0, 0, number)
         if settings.moves.scan == "paper":
-            home.secure()
-            sweep(state.copy(), home, settings.prior, name, settings.moves, StepSize())
+            blocks.replicate()
+            sweep(state.copy(), blocks, settings.prior, name, settings.moves, StepSize())
         else:
-            home.begin_anew("prepare", state.coefficients)
-            home.each("hold", np.zeros(state.n_experts, dtype=bool), state.log_weights)
+            blocks.mark_replay_point(LatentBlock.prepare, state.coefficients)
+            blocks.broadcast(LatentBlock.hold, np.zeros(state.n_experts, dtype=bool), state.log_weights)
             for _ in range(11):
-                home.total("gradient", state.coefficients, state.log_weights)
-            home.each("update", every, state.coefficients)
-            home.total("draw_top_counts", name, state.log_weights)
-            home.each("update", every[:4], state.coefficients[:4])
-            home.total("activation_sums")
-        home.total("log_likelihood", state.log_weights)
+                blocks.sum(LatentBlock.gradient, state.coefficients, state.log_weights)
+            blocks.broadcast(LatentBlock.update, every, state.coefficients)
+            blocks.sum(LatentBlock.draw_top_counts, name, state.log_weights)
+            blocks.broadcast(LatentBlock.update, every[:4], state.coefficients[:4])
+            blocks.sum(LatentBlock.activation_sums)
+        blocks.sum(LatentBlock.log_likelihood, state.log_weights)
         clock()
 
 
-def data_of(place):
-    """Rows of a place as a fit has them."""
+def data_of(store):
+    """Rows of a store as a fit has them."""
     from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
 
-    survey = summarize(place, None)
-    task = PartitionedTask(place, survey, labels_of(survey, None), 1, (0,), ".")
+    survey = summarize(store, None)
+    task = PartitionedTask(store, survey, labels_of(survey, None), 1, (0,), ".")
     return task.prepared(checked_settings(SumStackSoftplusClassifier())).data
 
 

@@ -63,12 +63,12 @@ def test_experts_of_little_weight_move_below_the_threshold():
     """Where no weight is above it, all experts move; the way back would choose them all again."""
     state = initial_state(3, 1, 1, PRIOR)
     state.log_weights[:] = np.log(MIN_WEIGHT) - 0.05
-    home = SerialBlocks([one_row(1.0, state.coefficients)])
+    blocks = SerialBlocks([one_row(1.0, state.coefficients)])
     n_inside = n_moved = 0
     for seed in range(200):
         after = state.copy()
-        move_by_hamiltonian(after, home, PRIOR, Trajectory(np.log(0.1), 3), np.random.default_rng(seed))
-        home.each("prepare", state.coefficients)
+        move_by_hamiltonian(after, blocks, PRIOR, Trajectory(np.log(0.1), 3), np.random.default_rng(seed))
+        blocks.broadcast(LatentBlock.prepare, state.coefficients)
         n_moved += not np.array_equal(after.log_weights, state.log_weights)
         n_inside += (after.log_weights <= np.log(MIN_WEIGHT)).all()
     assert n_moved > 150
@@ -79,14 +79,14 @@ def test_experts_of_little_weight_move_below_the_threshold():
 def weights_by_hamiltonian(n_moves, seed):
     """Weights of one expert along moves of it alone, without rows: draws from their gamma law."""
     rows = TrainingData.from_arrays(np.zeros((0, 1)), np.zeros(0, dtype=bool))
-    home = SerialBlocks([LatentBlock(rows, 0)])
+    blocks = SerialBlocks([LatentBlock(rows, 0)])
     state = initial_state(1, 1, 1, PRIOR)
     state.mass, state.concentration = 2.0, 1.5
-    home.each("prepare", state.coefficients)
+    blocks.broadcast(LatentBlock.prepare, state.coefficients)
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n_moves):
-        move_by_hamiltonian(state, home, PRIOR, Trajectory(np.log(0.6), 4), rng)
+        move_by_hamiltonian(state, blocks, PRIOR, Trajectory(np.log(0.6), 4), rng)
         found.append(float(np.exp(state.log_weights[0])))
     return np.array(found[100:])
 

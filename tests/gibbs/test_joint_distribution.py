@@ -108,9 +108,9 @@ def stale_activations(patch):
     patch.setattr(block.LatentBlock, "advance", wrong)
     after = sweep.sweep_coefficients
 
-    def repaired(state, home, name, experts, scan):
-        after(state, home, name, experts, scan)
-        home.each("prepare", state.coefficients)
+    def repaired(state, blocks, name, experts, scan):
+        after(state, blocks, name, experts, scan)
+        blocks.broadcast(block.LatentBlock.prepare, state.coefficients)
 
     patch.setattr(sweep, "sweep_coefficients", repaired)
 

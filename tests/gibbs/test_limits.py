@@ -32,10 +32,10 @@ def parameters(state):
 def swept(rows, moves, n_sweeps, replicate, streams):
     """Parameters after sweeps from the paper's start, which is not a draw from the prior."""
     state = initial_state(2, 2, 2, FIXED)
-    home = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
-    home.each("prepare", state.coefficients)
+    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    blocks.broadcast(LatentBlock.prepare, state.coefficients)
     for number in range(n_sweeps):
-        sweep(state, home, FIXED, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
+        sweep(state, blocks, FIXED, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
     return parameters(state)
 
 

@@ -314,8 +314,8 @@ def test_the_papers_safeguards():
     """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
     rows = circle_rows()
     plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
-    home = SerialBlocks(latent_blocks(rows, plan))
-    chain = Chain(home, rows.column_size(), plan, (Streams(0), 0, 0))
+    blocks = SerialBlocks(latent_blocks(rows, plan))
+    chain = Chain(blocks, rows.column_size(), plan, (Streams(0), 0, 0))
     while not chain.is_done:
         chain.advance()
     assert chain.state.precisions.min() >= 1e-3

@@ -24,9 +24,14 @@ def rows_of(rng, n_rows=300, n_columns=4, *, is_sparse=False):
     return TrainingData.from_arrays(sparse.csr_array(design) if is_sparse else design, labels, weights, 64)
 
 
-def home_of(rows):
+def blocks_of(rows):
     """Blocks on this thread."""
     return SerialBlocks([RowBlock(block) for block in rows.blocks()])
+
+
+def target_of(landscape, mode, blocks):
+    """The log posterior of blocks, as a function of a mode's flat array."""
+    return landscape.target(mode, lambda *position: blocks.sum(RowBlock.gradient, *position), 0.4)
 
 
 def landscape_of(rows, prior=PRIOR, n_experts=5, *, fit_weights=True):
@@ -41,7 +46,7 @@ def test_target_is_the_log_posterior(rng, n_layers, is_sparse):
     rows = rows_of(rng, is_sparse=is_sparse)
     landscape = landscape_of(rows)
     mode = landscape.random_start(n_layers, rng)
-    target = landscape.target(mode, home_of(rows), 0.4)
+    target = target_of(landscape, mode, blocks_of(rows))
     value, slope = target.value_and_gradient(mode.position())
     observations = Observations(rows.design, rows.labels, rows.row_weights)
     expected = log_posterior(observations, CollapsedPrior(2.0, 1.0, 0.7, 0.4), mode.coefficients, mode.log_weights)
@@ -58,15 +63,15 @@ def test_target_is_the_log_posterior(rng, n_layers, is_sparse):
 def test_a_climb_ends_at_a_stationary_point(rng):
     """Higher than it began, and level; a climb of two steps is not."""
     rows = rows_of(rng)
-    landscape, home = landscape_of(rows), home_of(rows)
+    landscape, blocks = landscape_of(rows), blocks_of(rows)
     start = landscape.random_start(2, rng)
     values, slopes = [], []
     for effort in (StoppingRule(2, 1e-15), StoppingRule(3000, 1e-15)):
-        reached = landscape.climbed(start, home, 0.4, effort)
-        value, slope = landscape.target(reached, home, 0.4).value_and_gradient(reached.position())
+        reached = landscape.climbed(start, blocks, 0.4, effort)
+        value, slope = target_of(landscape, reached, blocks).value_and_gradient(reached.position())
         values.append(value)
         slopes.append(np.abs(slope).max())
-    assert values[1] > values[0] > landscape.target(start, home, 0.4).value_and_gradient(start.position())[0]
+    assert values[1] > values[0] > target_of(landscape, start, blocks).value_and_gradient(start.position())[0]
     assert slopes[1] < 1e-3 < slopes[0]
 
 
@@ -80,7 +85,7 @@ def test_one_expert_of_weight_one_is_logistic_regression(rng, penalty):
     # Shape a and rate a / penalty: precision `penalty` with a relative spread of a^-1/2.
     prior = Prior(precision_shape=1e9, precision_rate=1e9 / penalty)
     landscape = landscape_of(rows, prior, n_experts=1, fit_weights=False)
-    found = landscape.climbed(landscape.random_start(1, rng), home_of(rows), 1e9 / penalty, StoppingRule(500, 1e-15))
+    found = landscape.climbed(landscape.random_start(1, rng), blocks_of(rows), 1e9 / penalty, StoppingRule(500, 1e-15))
     assert found.log_weights == 0.0
 
     def reference(strength):
@@ -100,18 +105,18 @@ def test_climbs_do_not_depend_on_the_units_of_columns(rng):
         # A flat prior, because it is the same for all columns.
         landscape = landscape_of(data, Prior(precision_shape=1e-3, precision_rate=1.0), 3)
         reached = landscape.climbed(
-            landscape.random_start(1, np.random.default_rng(3)), home_of(data), 1e3, StoppingRule(60, 1e-15)
+            landscape.random_start(1, np.random.default_rng(3)), blocks_of(data), 1e3, StoppingRule(60, 1e-15)
         )
-        values.append(pruned(reached, home_of(data))[1])
+        values.append(pruned(reached, blocks_of(data))[1])
     assert values[1] == pytest.approx(values[0], rel=0.05)
 
 
 def test_idle_experts_are_left_out(rng):
     """Those that add nothing go, at a verified cost; those that matter stay, also where all of them do."""
     rows = rows_of(rng)
-    home, landscape = home_of(rows), landscape_of(rows, n_experts=3)
-    reached = landscape.climbed(landscape.random_start(1, rng), home, 100.0, StoppingRule(500, 1e-15))
-    left, value = pruned(reached, home)
+    blocks, landscape = blocks_of(rows), landscape_of(rows, n_experts=3)
+    reached = landscape.climbed(landscape.random_start(1, rng), blocks, 100.0, StoppingRule(500, 1e-15))
+    left, value = pruned(reached, blocks)
     n_left = len(left.log_weights)
     assert n_left >= 2
     assert value == pytest.approx(log_likelihood_of(rows, left), rel=1e-12)
@@ -123,11 +128,11 @@ def test_idle_experts_are_left_out(rng):
         np.concatenate([left.coefficients, rng.standard_normal((3, 1, 4))])[order],
         np.concatenate([left.log_weights, [-30.0, -40.0, -35.0]])[order],
     )
-    again, same_value = pruned(idle, home)
+    again, same_value = pruned(idle, blocks)
     assert np.array_equal(again.position(), left.position())
     assert same_value == value
     alone = Mode(left.coefficients[:1], np.array([-700.0]))
-    assert len(pruned(alone, home)[0].log_weights) == 1
+    assert len(pruned(alone, blocks)[0].log_weights) == 1
 
 
 def log_likelihood_of(rows, mode):

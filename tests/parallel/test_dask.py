@@ -87,18 +87,18 @@ class Trouble:
     def __init__(self, patch, when, do):
         self.n_calls, self.n_done = 0, 0
         lock = threading.Lock()
-        everywhere = dask_home.DaskBlocks._everywhere
+        run = dask_home.DaskBlocks._run
 
-        def troubled(home, calls):
+        def troubled(blocks, calls):
             with lock:
                 self.n_calls += 1
-                is_time = when(self.n_calls, calls[-1][1])
+                is_time = when(self.n_calls, calls[-1].method.__name__)
             if is_time:
                 self.n_done += 1
                 do()
-            return everywhere(home, calls)
+            return run(blocks, calls)
 
-        patch.setattr(dask_home.DaskBlocks, "_everywhere", troubled)
+        patch.setattr(dask_home.DaskBlocks, "_run", troubled)
 
 
 def pids(client):
@@ -137,7 +137,7 @@ def test_killed_workers_change_nothing(kind, client, expected, monkeypatch):
         sweeps[0] += method == "log_likelihood"
         if kind == "map":
             return n_calls % 50 == 20
-        return method in ("draw_top_counts", "advance") and sweeps[0] % 5 == 4 and chance.random() < 0.6
+        return method in ("draw_top_counts", "advance", "finish") and sweeps[0] % 5 == 4 and chance.random() < 0.6
 
     trouble = Trouble(monkeypatch, is_time, lambda: killed_soon(client, chance))
     assert sha(model(kind).fit(X, y, client=client)) == expected[kind]
@@ -185,15 +185,15 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
     """A copy that the scheduler made again, where there was nothing to copy, is told from a true one."""
     X, y = arrays()
     monkeypatch.setattr(dask_home, "SWEEPS_BETWEEN_COPIES", 2)
-    secure = dask_home.DaskBlocks.secure
+    replicate = dask_home.DaskBlocks.replicate
 
     def emptied(self):
-        secure(self)
+        replicate(self)
         for base in self._bases:
             if base.copies:
                 base.copies = dict.fromkeys(base.copies, client.submit(dict, pure=False))
 
-    monkeypatch.setattr(dask_home.DaskBlocks, "secure", emptied)
+    monkeypatch.setattr(dask_home.DaskBlocks, "replicate", emptied)
     sweeps = [0]
 
     def is_time(_, method):

@@ -24,6 +24,8 @@ from softpolytope.optimize import _subsampling as rows_module
 from softpolytope.parallel import _partition_blocks as places
 from softpolytope.parallel import _partition_cache as keeper
 from softpolytope.parallel import _sources as sources
+from softpolytope.parallel._block_state import StatelessBlockFactory
+from softpolytope.parallel._blocks import read_only
 from softpolytope.parallel._checkpoint import CheckpointPlan
 from softpolytope.parallel._memory import Allowance, allowance, parse_bytes
 from softpolytope.parallel._threads import Reporting
@@ -97,11 +99,10 @@ def test_partitions_of_one_label(room, monkeypatch):
     assert sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB")) == expected
 
 
-class SlowRecipe(keeper.StatelessBlockFactory):
+class SlowRecipe(StatelessBlockFactory):
     """Blocks that take their time, and count how often they are made."""
 
     rows_key = None
-    reads = frozenset({"nothing"})
 
     def __init__(self):
         self.n_made = 0
@@ -159,7 +160,7 @@ def test_blocks_are_given_up_when_they_have_served(kind, monkeypatch):
     left = []
     close = places.LocalPartitionStore.close
     monkeypatch.setattr(
-        places.LocalPartitionStore, "close", lambda self: left.append(len(self.keeper._stays)) or close(self)
+        places.LocalPartitionStore, "close", lambda self: left.append(len(self.cache._stays)) or close(self)
     )
     model(kind, n_sweeps=4).fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), max_memory="8GB")
     assert left == [0]
@@ -189,15 +190,15 @@ def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
     monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 1, 0))
     monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", 1024)
     source = sources.open_source(*files, None, has_client=False, is_limited=True)
-    with places.open_partition_store(source, None, 2**30, 1) as place:
-        home = place.home(AddingRecipe())
+    with places.open_partition_store(source, None, 2**30, 1) as store:
+        blocks = store.blocks(AddingRecipe())
         number = np.array([1.0])
-        home.each("add", number)
+        blocks.broadcast(Adding.add, number)
         number[:] = 100.0
-        home.each("add", number)
+        blocks.broadcast(Adding.add, number)
         assert not loads
-        assert home.total("value") == 3 * 101.0
-        assert home.map("value") == [101.0] * 3
+        assert blocks.sum(Adding.value) == 3 * 101.0
+        assert blocks.map(Adding.value) == [101.0] * 3
     assert loads == [0, 0, 1, 1, 2, 2, 0, 1, 2]  # once to make blocks, and for each of two visits
 
 
@@ -211,16 +212,16 @@ class Adding:
         """Add a number."""
         self.sum += number[0]
 
+    @read_only
     def value(self):
         """The sum."""
         return self.sum
 
 
-class AddingRecipe(keeper.StatelessBlockFactory):
+class AddingRecipe(StatelessBlockFactory):
     """One such block for a partition."""
 
     rows_key = None
-    reads = frozenset({"value"})
 
     def rows(self, raw, partition):  # noqa: ARG002
         """As they come."""
@@ -267,11 +268,11 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
         monkeypatch.setattr(module, "MAX_ROWS_FOR_SCALE", 300)
     monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
     sizes = []
-    home_of = rows_module.RowsInPartitions.home
+    blocks_of = rows_module.RowsInPartitions.blocks
     monkeypatch.setattr(
         rows_module.RowsInPartitions,
-        "home",
-        lambda self, n_rows, *given: sizes.append(n_rows) or home_of(self, n_rows, *given),
+        "blocks",
+        lambda self, n_rows, *given: sizes.append(n_rows) or blocks_of(self, n_rows, *given),
     )
     settings = {"prior": None, "max_experts": 3, "n_layers": 2, "n_restarts": 2, "symmetric": True}
     found = []

@@ -53,13 +53,13 @@ def test_neighbors_are_few_nodes():
 def test_serial_and_threads_agree(n_blocks, rng):
     """Any number of threads gives the bits of a plain loop."""
     given = blocks(rng, n_blocks)
-    expected = SerialBlocks(given).total("shifted", 1.0)
+    expected = SerialBlocks(given).sum(Block.shifted, 1.0)
     np.testing.assert_array_equal(expected, fixed_order_sum([block.shifted(1.0) for block in given]))
     with ThreadPoolExecutor(3) as pool:
         for n_threads in (1, 2, 3):
-            home = ThreadBlocks(given, pool, n_threads)
-            np.testing.assert_array_equal(home.total("shifted", 1.0), expected)
-            assert len(home.map("shifted", 0.0)) == n_blocks
+            threaded = ThreadBlocks(given, pool, n_threads)
+            np.testing.assert_array_equal(threaded.sum(Block.shifted, 1.0), expected)
+            assert len(threaded.map(Block.shifted, 0.0)) == n_blocks
 
 
 def test_one_group_is_added_from_left_to_right(rng):
@@ -68,4 +68,4 @@ def test_one_group_is_added_from_left_to_right(rng):
     expected = given[0].values
     for block in given[1:]:
         expected = expected + block.values
-    np.testing.assert_array_equal(SerialBlocks(given).total("shifted", 0.0), expected)
+    np.testing.assert_array_equal(SerialBlocks(given).sum(Block.shifted, 0.0), expected)

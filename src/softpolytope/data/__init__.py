@@ -17,7 +17,7 @@ from softpolytope.data._partitions import (
 )
 from softpolytope.data._row_block import RowBlock
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
-from softpolytope.data._summary import DataSummary, Moments, SummaryBlockFactory, power_of_two
+from softpolytope.data._summary import DataSummary, Moments, SummaryBlock, SummaryBlockFactory, power_of_two
 
 __all__ = [
     "BLOCKS_OF_A_PARTITION",
@@ -32,6 +32,7 @@ __all__ = [
     "PartitionedData",
     "Preparation",
     "RowBlock",
+    "SummaryBlock",
     "SummaryBlockFactory",
     "TrainingData",
     "check_finite",

@@ -11,6 +11,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.data._dataset import BLOCK_ROWS, TrainingData, checked_design
 from softpolytope.data._kernels import standardize as _standardize
 from softpolytope.model import Design
+from softpolytope.parallel import PartitionStore
 
 # Numbers of blocks within a partition; the partition's own number stands above them.
 BLOCKS_OF_A_PARTITION = 2**32
@@ -117,9 +118,9 @@ class CodedBlockFactory:
 
 @dataclass(frozen=True, slots=True)
 class PartitionedData:
-    """One class against the rest, of rows that live in partitions at some place."""
+    """One class against the rest, of rows that live in partitions in a store."""
 
-    place: Any  # a parallel.places.Place
+    store: PartitionStore
     preparation: Preparation
     positive: int
     n_rows: int  # of positive weight

@@ -1,6 +1,6 @@
 """One block of rows, and the collapsed likelihood of its labels as a function of the parameters."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +10,13 @@ from softpolytope._typing import FloatArray
 from softpolytope.data._dataset import TrainingData
 from softpolytope.model._kernels import collapsed as _collapsed
 from softpolytope.model._kernels import predict as _predict
+from softpolytope.parallel import read_only
 
 MIN_RATE = 1e-300
 
 
 class RowBlock:
     """Rows of a block, ready for the compiled gradient."""
-
-    # Methods that change nothing in a block.
-    READ_ONLY_METHODS: ClassVar[frozenset[str]] = frozenset(
-        {"gradient", "rates", "expert_sums", "nested_log_likelihoods"}
-    )
 
     def __init__(self, rows: TrainingData) -> None:
         self._rows = rows
@@ -29,6 +25,7 @@ class RowBlock:
         self._is_scaled = bool((rows.column_scale != 1.0).any())
         self._offset = np.zeros(rows.n_rows)  # a part of every row's rate that the gradient takes as fixed
 
+    @read_only
     def gradient(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
         """Log likelihood and its gradient in one flat array.
 
@@ -60,6 +57,7 @@ class RowBlock:
             slopes *= self._rows.column_scale
         return result
 
+    @read_only
     def rates(self, coefficients: FloatArray, log_weights: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
         """lambda (sets, rows) of sets of experts; set s has the experts starts[s] to starts[s + 1]."""
         n_experts, n_layers, n_columns = coefficients.shape
@@ -77,11 +75,13 @@ class RowBlock:
             _predict.fill_rates_dense(dense, given, *experts)
         return out
 
+    @read_only
     def expert_sums(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
         """What each expert adds to the rates of the block's rows, in all."""
         sums: FloatArray = self._expert_rates(coefficients, log_weights) @ self._rows.row_weights
         return sums
 
+    @read_only
     def nested_log_likelihoods(
         self, coefficients: FloatArray, log_weights: FloatArray, order: NDArray[np.intp]
     ) -> FloatArray:

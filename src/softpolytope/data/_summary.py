@@ -12,7 +12,7 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._checks import check_finite, check_labels_agree, ranges
 from softpolytope.data._features import integer_columns
-from softpolytope.parallel import Raw, StatelessBlockFactory
+from softpolytope.parallel import Raw, StatelessBlockFactory, read_only
 
 # Rows at which diagnostics compare the chains' probabilities.
 N_PROBES = 10
@@ -102,6 +102,7 @@ class SummaryBlock:
     def __init__(self, raw: Raw, partition: int, names: list[str] | None) -> None:
         self._raw, self._partition, self._names = raw, partition, names
 
+    @read_only
     def survey(self) -> DataSummary:
         """Check the rows, and take their moments, label by label."""
         X, y, weights = self._checked()
@@ -194,7 +195,7 @@ def power_of_two(largest: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class SummaryBlockFactory(StatelessBlockFactory):
+class SummaryBlockFactory(StatelessBlockFactory[Raw, SummaryBlock]):
     """One block for every partition."""
 
     names: list[str] | None
@@ -203,11 +204,6 @@ class SummaryBlockFactory(StatelessBlockFactory):
     def rows_key(self) -> Hashable:
         """Rows as they come."""
         return None
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """A survey changes nothing."""
-        return frozenset({"survey"})
 
     def rows(self, raw: Raw, partition: int) -> Raw:  # noqa: ARG002  # a partition is as good as another
         """Rows as they come."""

@@ -141,8 +141,8 @@ class SoftplusBase(
         if source is None:
             return self._fit_tasks(self._tasks(X, y, sample_weight, goes_on=bool(earlier)), earlier)
         check_for_partitions(self, settings)
-        with open_partition_store(source, client, limit, self._n_threads()) as place:
-            return self._fit_tasks(self._tasks_elsewhere(source, place, goes_on=bool(earlier)), earlier)
+        with open_partition_store(source, client, limit, self._n_threads()) as store:
+            return self._fit_tasks(self._tasks_elsewhere(source, store, goes_on=bool(earlier)), earlier)
 
     def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[FittedRegression]) -> Self:
         """Fit one regression after the other."""

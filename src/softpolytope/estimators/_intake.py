@@ -47,11 +47,11 @@ class IntakeMixin:
         self.classes_ = classes
         return self._tasks_of(X, codes, weights)
 
-    def _tasks_elsewhere(self, source: Source, place: PartitionStore, *, goes_on: bool) -> list[PartitionedTask]:
+    def _tasks_elsewhere(self, source: Source, store: PartitionStore, *, goes_on: bool) -> list[PartitionedTask]:
         """Look at rows that live elsewhere; one task for two classes, one per class for more."""
         names = np.array(source.names, dtype=object) if source.names is not None else None
         take_columns(self, source.n_features, names, reset=not goes_on)
-        labels = labels_of(survey := summarize(place, source.names), self.class_weight)
+        labels = labels_of(survey := summarize(store, source.names), self.class_weight)
         check_sizes(*survey.ranges(), source.names)
         check_classification_targets(labels.classes)
         check_class_weight(self.class_weight, labels.classes)
@@ -60,7 +60,7 @@ class IntakeMixin:
         self.classes_ = labels.classes
         seed = make_seed(self.random_state)
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [PartitionedTask(place, survey, labels, code, (seed, code), f"class{code}") for code in positives]
+        return [PartitionedTask(store, survey, labels, code, (seed, code), f"class{code}") for code in positives]
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Any, Any, FloatArray]:
         """Rows, labels and weights."""

@@ -18,6 +18,7 @@ from softpolytope.data import (
     Moments,
     PartitionedData,
     Preparation,
+    SummaryBlock,
     SummaryBlockFactory,
     check_labels_agree,
     power_of_two,
@@ -37,13 +38,13 @@ class Labels:
     moments: list[Moments]  # of each class, weights multiplied
 
 
-def summarize(place: PartitionStore, names: list[str] | None) -> DataSummary:
+def summarize(store: PartitionStore, names: list[str] | None) -> DataSummary:
     """Look at all rows once."""
-    home = place.home(SummaryBlockFactory(names))
+    blocks = store.blocks(SummaryBlockFactory(names))
     # What columns are divided by decides every draw, and follows from matrix products.
     with one_blas_thread():
-        survey: DataSummary = home.total("survey")
-    home.leave()
+        survey = blocks.sum(SummaryBlock.survey)
+    blocks.close()
     return survey
 
 
@@ -74,7 +75,7 @@ def labels_of(survey: DataSummary, class_weight: Any) -> Labels:
 class PartitionedTask:
     """One label against the rest, of rows that live elsewhere."""
 
-    place: PartitionStore
+    store: PartitionStore
     survey: DataSummary
     labels: Labels
     positive: int
@@ -109,7 +110,7 @@ class PartitionedTask:
         digest.update(preparation.key)
         size, square = self._sizes(units, scale, is_constant)
         data = PartitionedData(
-            self.place,
+            self.store,
             preparation,
             self.positive,
             everything.n_rows,

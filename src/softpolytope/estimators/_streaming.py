@@ -144,8 +144,8 @@ def _too_large(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
 
 def _found(mode: Mode, rows: TrainingData) -> FoundMode:
     """A mode with all its experts, and the log likelihood of the last batch."""
-    home = SerialBlocks([RowBlock(block) for block in rows.blocks()])
-    return FoundMode(mode, pruned(mode, home)[1], mode)
+    blocks = SerialBlocks([RowBlock(block) for block in rows.blocks()])
+    return FoundMode(mode, pruned(mode, blocks)[1], mode)
 
 
 def _units(features: FeatureSummary, batch: TrainingData, settings: Settings) -> ColumnTransform:

@@ -22,11 +22,6 @@ class LatentBlockFactory(CodedBlockFactory):
 
     settings: ChainSettings
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """Methods that change nothing in a block."""
-        return LatentBlock.READ_ONLY_METHODS
-
     def blocks(self, rows: CodedRows, partition: int) -> list[LatentBlock]:
         """The blocks, whose numbers say which partition they are of."""
         return latent_blocks(self.data(rows), self.settings, partition * BLOCKS_OF_A_PARTITION)
@@ -79,9 +74,6 @@ class LatentBlockFactory(CodedBlockFactory):
         block.restore(remnants["coefficients"], parts)
 
 
-def partition_blocks(data: PartitionedData, settings: ChainSettings) -> StatefulBlocks:
-    """A home for the blocks of a chain, where the rows are."""
-    home: StatefulBlocks = data.place.home(
-        LatentBlockFactory(data.preparation, data.positive, data.is_flipped, settings)
-    )
-    return home
+def partition_blocks(data: PartitionedData, settings: ChainSettings) -> StatefulBlocks[LatentBlock]:
+    """Return the blocks of a chain, made where the rows are."""
+    return data.store.blocks(LatentBlockFactory(data.preparation, data.positive, data.is_flipped, settings))

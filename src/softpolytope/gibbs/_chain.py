@@ -39,23 +39,23 @@ class Chain:
 
     def __init__(
         self,
-        home: Blocks,
+        blocks: Blocks[LatentBlock],
         column_size: FloatArray,
         settings: ChainSettings,
         name: tuple[Streams, int, int],
         start: GibbsState | None = None,
     ) -> None:
-        """`home` has the `latent_blocks` of the rows, and `column_size` is the largest value of each column.
+        """`blocks` has the `latent_blocks` of the rows, and `column_size` is the largest value of each column.
 
         `name` is (streams, labeling, chain); `start` any state, by default one from the chain's own stream.
         """
         self._settings = settings
         self._name = name
-        self._home = home
+        self._blocks = blocks
         self.trace = Trace()
         self.step_size = StepSize()
         self.state = start.copy() if start is not None else self._starting_state(column_size)
-        self._home.each("prepare", self.state.coefficients)
+        self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
 
     @property
     def is_done(self) -> bool:
@@ -90,14 +90,14 @@ class Chain:
     def _swept(self, number: int) -> tuple[FloatArray, float, float]:
         """Draw every parameter once; counts, acceptance and log likelihood."""
         if self.has_counts:
-            self._home.secure()
+            self._blocks.replicate()
         else:
-            self._home.begin_anew("prepare", self.state.coefficients)
+            self._blocks.mark_replay_point(LatentBlock.prepare, self.state.coefficients)
         name = SweepStreams(*self._name, sweep=number)
         counts, acceptance = sweep(
-            self.state, self._home, self._settings.prior, name, self._settings.moves, self.step_size
+            self.state, self._blocks, self._settings.prior, name, self._settings.moves, self.step_size
         )
-        return counts, acceptance, float(self._home.total("log_likelihood", self.state.log_weights))
+        return counts, acceptance, float(self._blocks.sum(LatentBlock.log_likelihood, self.state.log_weights))
 
     @property
     def has_counts(self) -> bool:
@@ -107,10 +107,10 @@ class Chain:
     def write(self, file: Checkpoint, fingerprint: str) -> None:
         """Put everything into a checkpoint; counts of blocks that live elsewhere are written from there."""
         n_sweeps, start = self.trace.n_sweeps, time.monotonic()
-        if isinstance(self._home, StatefulBlocks):
+        if isinstance(self._blocks, StatefulBlocks):
             arrays = self._parameters()
             if self.has_counts:
-                self._home.save(file.counts_folder(n_sweeps))
+                self._blocks.save(file.counts_folder(n_sweeps))
                 arrays["counts_after"] = np.array(float(n_sweeps))
             file.write(arrays, fingerprint, n_sweeps, start)
             file.forget_counts(but_of=n_sweeps)
@@ -124,14 +124,14 @@ class Chain:
             return
         self.restore(arrays)
         file.last_sweep = self.trace.n_sweeps
-        if "counts_after" in arrays and isinstance(self._home, StatefulBlocks):
-            self._home.load(file.counts_folder(int(arrays["counts_after"])))
+        if "counts_after" in arrays and isinstance(self._blocks, StatefulBlocks):
+            self._blocks.load(file.counts_folder(int(arrays["counts_after"])))
 
     def to_arrays(self) -> dict[str, FloatArray]:
         """Everything the next sweep depends on, and the trace, as named arrays."""
         arrays = self._parameters()
         if self.has_counts:
-            for i, counts in enumerate(self._home.map("export_counts")):
+            for i, counts in enumerate(self._blocks.map(LatentBlock.export_counts)):
                 arrays[f"counts.{i}"] = counts
         return arrays
 
@@ -165,13 +165,13 @@ class Chain:
         self.step_size = StepSize(
             float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
         )
-        self._home.each("prepare", self.state.coefficients)
+        self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
         if counts:
-            self._home.each("import_counts", [counts[str(i)] for i in range(len(counts))])
+            self._blocks.broadcast(LatentBlock.import_counts, [counts[str(i)] for i in range(len(counts))])
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Give up the blocks; the trace stays."""
-        self._home.leave()
+        self._blocks.close()
 
     def _starting_state(self, column_size: FloatArray) -> GibbsState:
         settings = self._settings
@@ -189,8 +189,8 @@ class Chain:
         if not is_kept.any() or is_kept.all():
             return
         self.state.keep_experts(is_kept)
-        self._home.each("keep_experts", is_kept)
-        self._home.each("prepare", self.state.coefficients)
+        self._blocks.broadcast(LatentBlock.keep_experts, is_kept)
+        self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
 
 
 def latent_blocks(data: TrainingData, settings: ChainSettings, first: int = 0) -> list[LatentBlock]:

@@ -7,7 +7,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.distributions._kernels import gaussian as _gaussian
 from softpolytope.gibbs._gamma_process import draw_log_weights
 from softpolytope.gibbs._kernels import gram as _gram
-from softpolytope.gibbs._latent_block import Experts, LayerSums
+from softpolytope.gibbs._latent_block import Experts, LatentBlock, LayerSums
 from softpolytope.gibbs._state import GibbsState, draw_prior_coefficients
 from softpolytope.model import Prior
 from softpolytope.model._kernels.vector_math import vector_log1p
@@ -56,7 +56,7 @@ def draw_coefficients(state: GibbsState, layer: int, sums: LayerSums, experts: E
 
 
 def refresh_empty_experts(
-    state: GibbsState, home: Blocks, prior: Prior, top_counts: FloatArray, rng: Generator
+    state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, top_counts: FloatArray, rng: Generator
 ) -> FloatArray | None:
     """Redraw (beta, alpha, b) and r_k of a few experts without counts.
 
@@ -72,8 +72,8 @@ def refresh_empty_experts(
     _, n_layers, n_columns = state.coefficients.shape
     coefficients, precisions, rates = draw_prior_coefficients(len(empty), n_layers, n_columns, prior, rng)
     # Nearly all are accepted: the blocks take the candidates, and take back the few that are not.
-    home.each("update", empty, coefficients)
-    activations: FloatArray = home.total("activation_sums")
+    blocks.broadcast(LatentBlock.update, empty, coefficients)
+    activations = blocks.sum(LatentBlock.activation_sums)
     log_acceptance = -state.mass / state.n_experts * vector_log1p(activations[empty] / state.concentration)
     is_accepted = -rng.standard_exponential(len(empty)) < log_acceptance
     chosen = empty[is_accepted]
@@ -82,8 +82,8 @@ def refresh_empty_experts(
     state.precision_rates[chosen] = rates[is_accepted]
     if not is_accepted.all():
         rejected = empty[~is_accepted]
-        home.each("update", rejected, state.coefficients[rejected])
-        activations = home.total("activation_sums")
+        blocks.broadcast(LatentBlock.update, rejected, state.coefficients[rejected])
+        activations = blocks.sum(LatentBlock.activation_sums)
     shape = np.full(len(empty), state.mass / state.n_experts)
     state.log_weights[empty] = draw_log_weights(shape, state.concentration + activations[empty], rng)
     return activations

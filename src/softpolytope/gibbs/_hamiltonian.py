@@ -8,13 +8,14 @@ is left out.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data import RowBlock
 from softpolytope.gibbs._kernels import leapfrog as _leapfrog
+from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
 from softpolytope.parallel import Blocks
@@ -58,16 +59,18 @@ class Trajectory:
     moves_weights: bool = True
 
 
-def move_by_hamiltonian(state: GibbsState, home: Blocks, prior: Prior, trajectory: Trajectory, rng: Generator) -> float:
+def move_by_hamiltonian(
+    state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, trajectory: Trajectory, rng: Generator
+) -> float:
     """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability.
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
     moved, lower, upper = _chosen(state.log_weights, has_threshold=rng.random() >= CHANCE_OF_ALL)
-    home.each("hold", ~moved, state.log_weights)
+    blocks.broadcast(LatentBlock.hold, ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatLogPosterior(
-        partial(home.total, "gradient"),
+        lambda coefficients, log_weights: blocks.sum(RowBlock.gradient, coefficients, log_weights),
         (n_moved, *state.coefficients.shape[1:]),
         FlatPrior(
             state.precision_rates[moved], prior.precision_shape, state.mass / state.n_experts, state.concentration
@@ -99,7 +102,7 @@ def move_by_hamiltonian(state: GibbsState, home: Blocks, prior: Prior, trajector
     if uniform < acceptance:
         coefficients, state.log_weights[moved] = target.parts(position)
         state.coefficients[moved] = coefficients
-        home.each("update", np.flatnonzero(moved).astype(np.intc), coefficients)
+        blocks.broadcast(LatentBlock.update, np.flatnonzero(moved).astype(np.intc), coefficients)
     return acceptance
 
 

@@ -25,6 +25,7 @@ from softpolytope.gibbs._kernels import gram as _gram
 from softpolytope.gibbs._kernels import rates as _rates
 from softpolytope.model import Workspace
 from softpolytope.model._kernels.vector_math import vector_exp
+from softpolytope.parallel import read_only
 
 Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
@@ -52,14 +53,6 @@ class LayerSums:
 
 class LatentBlock(RowBlock):
     """Rows of a block, and their latent variables during a sweep."""
-
-    # Methods that change nothing in a block.
-    READ_ONLY_METHODS = RowBlock.READ_ONLY_METHODS | {
-        "activation_sums",
-        "level_counts",
-        "log_likelihood",
-        "export_counts",
-    }
 
     def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0, least_activation: float = 0.0) -> None:
         super().__init__(rows)
@@ -91,6 +84,7 @@ class LatentBlock(RowBlock):
             for layer in range(coefficients.shape[1]):
                 self._advance(experts, layer, coefficients[:, layer])
 
+    @read_only
     def activation_sums(self) -> FloatArray:
         """Q_k = sum_i copies q_ik."""
         self._wake()
@@ -98,11 +92,13 @@ class LatentBlock(RowBlock):
         _gram.add_linear_dense(self._copies[:, None], self._activations[-1], sums[None, :])
         return sums
 
+    @read_only
     def level_counts(self) -> FloatArray:
         """sum_i m_ik at every level, (levels, experts)."""
         sums: FloatArray = self.counts.sum(axis=1)
         return sums
 
+    @read_only
     def log_likelihood(self, log_weights: FloatArray) -> float:
         """Log likelihood of the block's labels."""
         self._wake()
@@ -173,15 +169,19 @@ class LatentBlock(RowBlock):
 
     def advance(
         self, name: SweepStreams, layer: int, coefficients: FloatArray, experts: Experts, scan: Scan
-    ) -> LayerSums | None:
-        """Take the new coefficients of a layer; return the sums of the next, if there is one."""
+    ) -> LayerSums:
+        """Take the new coefficients of a layer; return the sums of the next."""
         self._wake()
         self.coefficients[experts, layer] = coefficients
         self._advance(experts, layer, coefficients)
-        if layer + 1 == len(self._linear_predictor):
-            self._is_within_sweep = False
-            return None
         return self._layer_sums(name, layer + 1, experts, scan)
+
+    def finish(self, layer: int, coefficients: FloatArray, experts: Experts) -> None:
+        """Take the new coefficients of the last layer, with which a sweep of the coefficients ends."""
+        self._wake()
+        self.coefficients[experts, layer] = coefficients
+        self._advance(experts, layer, coefficients)
+        self._is_within_sweep = False
 
     # Deletion and checkpoints.
 
@@ -190,6 +190,7 @@ class LatentBlock(RowBlock):
         kept = self.counts[:, :, is_kept]
         self.counts = np.ascontiguousarray(kept) if self.counts.flags.writeable else _no_counts(kept.shape)
 
+    @read_only
     def export_counts(self) -> FloatArray:
         """A copy of the counts."""
         return self.counts.copy()

@@ -16,6 +16,7 @@ from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._block_factory import partition_blocks
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
+from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._trace import Trace
 from softpolytope.parallel import (
@@ -114,16 +115,16 @@ def run_chains(
     streams = Streams(seed)
     jobs = [(labeling, chain) for labeling in labelings for chain in range(n_chains)]
     # Where blocks live elsewhere, a thread only waits for them.
-    n_threads = data.place.n_tasks if isinstance(data, PartitionedData) else options.n_threads
+    n_threads = data.store.n_tasks if isinstance(data, PartitionedData) else options.n_threads
     with one_blas_thread(), ThreadPoolExecutor(max(n_threads, 1)) as pool:
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = n_threads > len(jobs) and not is_partitioned
-        make_home = partial(_make_home, settings, pool if has_block_threads else None, n_threads)
+        make_blocks = partial(_make_blocks, settings, pool if has_block_threads else None, n_threads)
         starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(jobs)
         begun_at = _digest(start)
         chains = [
             Chain(
-                make_home(data.flipped() if labeling else data),
+                make_blocks(data.flipped() if labeling else data),
                 data.column_size(),
                 settings,
                 (streams, labeling, chain),
@@ -143,7 +144,7 @@ def run_chains(
             kept = [chain.to_arrays() for chain in chains] if options.keeps_states else None
         finally:
             for chain in chains:
-                chain.leave()
+                chain.close()
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     return RunResult(grouped, all(chain.is_done for chain in chains), kept, runner.is_interrupted)
@@ -230,9 +231,9 @@ class _Runner:
                 chain.write(file, self._fingerprint)
 
 
-def _make_home(
+def _make_blocks(
     settings: ChainSettings, pool: ThreadPoolExecutor | None, n_threads: int, data: TrainingData | PartitionedData
-) -> Blocks:
+) -> Blocks[LatentBlock]:
     if isinstance(data, PartitionedData):
         return partition_blocks(data, settings)
     blocks = latent_blocks(data, settings)

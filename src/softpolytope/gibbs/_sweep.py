@@ -10,7 +10,7 @@ from softpolytope.distributions import Step, SweepStreams
 from softpolytope.gibbs._coefficients import draw_coefficients, refresh_empty_experts, resample_precisions
 from softpolytope.gibbs._gamma_process import TopSums, resample_process
 from softpolytope.gibbs._hamiltonian import StepSize, Trajectory, move_by_hamiltonian
-from softpolytope.gibbs._latent_block import Experts, Scan
+from softpolytope.gibbs._latent_block import Experts, LatentBlock, Scan
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.model import Prior
 from softpolytope.parallel import Blocks
@@ -41,7 +41,7 @@ class Moves:
 
 
 def sweep(
-    state: GibbsState, home: Blocks, prior: Prior, name: SweepStreams, moves: Moves, step_size: StepSize
+    state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, name: SweepStreams, moves: Moves, step_size: StepSize
 ) -> tuple[FloatArray, float]:
     """Draw every parameter once, in place; the blocks hold the activations of `state` before and after.
 
@@ -52,7 +52,7 @@ def sweep(
     if moves.hamiltonian_steps:
         rng = name.generator(Step.HAMILTONIAN)
         trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
-        acceptance = move_by_hamiltonian(state, home, prior, trajectory, rng)
+        acceptance = move_by_hamiltonian(state, blocks, prior, trajectory, rng)
     # The paper's sweep ends with the precisions: its first one uses those of the start. A Hamiltonian move, which
     # integrates them out, needs them drawn before anything conditions on them.
     precisions_come_last = moves.scan == "paper" and not moves.hamiltonian_steps
@@ -61,21 +61,21 @@ def sweep(
     if moves.scan == "paper":
         if moves.hamiltonian_steps:
             # The move integrated the counts out; they must be drawn anew before latent rates condition on them.
-            home.each("draw_counts", name, state.log_weights, Step.RESTART)
+            blocks.broadcast(LatentBlock.draw_counts, name, state.log_weights, Step.RESTART)
         every = np.arange(state.n_experts, dtype=np.intc)
-        sweep_coefficients(state, home, name, every, "paper")
-        counts = home.total("level_counts")
+        sweep_coefficients(state, blocks, name, every, "paper")
+        counts = blocks.sum(LatentBlock.level_counts)
     else:
-        counts = collapsed_counts(state, home, name, moves)
+        counts = collapsed_counts(state, blocks, name, moves)
         if moves.polya_gamma:
             # Experts without counts are left to the refresh, which draws from the same conditional.
             is_refreshed = moves.refresh and moves.fit_weights
             drawn = counts[-1] > 0.0 if is_refreshed else np.ones(state.n_experts, dtype=bool)
-            sweep_coefficients(state, home, name, np.flatnonzero(drawn).astype(np.intc), "collapsed")
+            sweep_coefficients(state, blocks, name, np.flatnonzero(drawn).astype(np.intc), "collapsed")
         if moves.refresh and moves.fit_weights:
             rng = name.generator(Step.REFRESH)
-            activations = refresh_empty_experts(state, home, prior, counts[-1], rng)
-    top = TopSums(counts[-1], activations if activations is not None else home.total("activation_sums"))
+            activations = refresh_empty_experts(state, blocks, prior, counts[-1], rng)
+    top = TopSums(counts[-1], activations if activations is not None else blocks.sum(LatentBlock.activation_sums))
     if moves.fit_weights:
         resample_process(state, prior, top, name.generator(Step.PROCESS))
     if precisions_come_last:
@@ -83,23 +83,25 @@ def sweep(
     return counts, acceptance
 
 
-def collapsed_counts(state: GibbsState, home: Blocks, name: SweepStreams, moves: Moves) -> FloatArray:
+def collapsed_counts(state: GibbsState, blocks: Blocks[LatentBlock], name: SweepStreams, moves: Moves) -> FloatArray:
     """Draw the counts given the parameters alone: all levels if the coefficients need them, else the top one."""
     if moves.polya_gamma:
-        counts: FloatArray = home.total("draw_counts", name, state.log_weights)
+        counts: FloatArray = blocks.sum(LatentBlock.draw_counts, name, state.log_weights)
     else:
-        counts = home.total("draw_top_counts", name, state.log_weights)[None, :]
+        counts = blocks.sum(LatentBlock.draw_top_counts, name, state.log_weights)[None, :]
     return counts
 
 
-def sweep_coefficients(state: GibbsState, home: Blocks, name: SweepStreams, experts: Experts, scan: Scan) -> None:
+def sweep_coefficients(
+    state: GibbsState, blocks: Blocks[LatentBlock], name: SweepStreams, experts: Experts, scan: Scan
+) -> None:
     """Latent rates down, then coefficients up the layers, each seeing the new activations below it."""
-    sums = home.total("begin", name, state.log_weights, experts, scan)
+    sums = blocks.sum(LatentBlock.begin, name, state.log_weights, experts, scan)
     for layer in range(state.n_layers):
         rng = name.generator(Step.COEFFICIENTS, layer)
         coefficients = draw_coefficients(state, layer, sums, experts, rng)
         state.coefficients[experts, layer] = coefficients
         if layer + 1 < state.n_layers:
-            sums = home.total("advance", name, layer, coefficients, experts, scan)
+            sums = blocks.sum(LatentBlock.advance, name, layer, coefficients, experts, scan)
         else:
-            home.each("advance", name, layer, coefficients, experts, scan)
+            blocks.broadcast(LatentBlock.finish, layer, coefficients, experts)

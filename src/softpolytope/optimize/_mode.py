@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from softpolytope.parallel import Blocks
 
 # Nats of training log likelihood that leaving experts out may cost, in all.
 MAX_LOSS = 1e-3
+
+Likelihood = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,11 @@ class LogPosterior:
         weight = -np.log(self.max_experts) if self.fit_weights else 0.0
         return Mode(coefficients, np.full(self.max_experts, weight))
 
-    def target(self, mode: Mode, home: Blocks, precision_rate: float) -> FlatLogPosterior:
-        """The log posterior, as a function of what a mode has; experts that were left out keep no weight."""
+    def target(self, mode: Mode, likelihood: Likelihood, precision_rate: float) -> FlatLogPosterior:
+        """The log posterior, as a function of what a mode has; experts that were left out keep no weight.
+
+        `likelihood` is `RowBlock.gradient` of all rows.
+        """
         shape = mode.coefficients.shape
         prior = FlatPrior(
             np.full(shape[:2], precision_rate),
@@ -66,18 +70,22 @@ class LogPosterior:
             self.prior.mass_shape / self.prior.mass_rate / self.max_experts,
             self.prior.concentration_shape / self.prior.concentration_rate,
         )
-        return FlatLogPosterior(partial(home.total, "gradient"), shape, prior, moves_weights=self.fit_weights)
+        return FlatLogPosterior(likelihood, shape, prior, moves_weights=self.fit_weights)
 
     def climbed(
         self,
         mode: Mode,
-        home: Blocks,
+        blocks: Blocks[RowBlock],
         precision_rate: float,
         effort: StoppingRule,
         is_stopped: Callable[[], bool] = bool,
     ) -> Mode:
         """Climb from a mode, or a start."""
-        target = self.target(mode, home, precision_rate)
+        target = self.target(
+            mode,
+            lambda coefficients, log_weights: blocks.sum(RowBlock.gradient, coefficients, log_weights),
+            precision_rate,
+        )
         return mode.moved(climb(target, mode.position(), effort, self.units(mode), is_stopped))
 
     def units(self, mode: Mode) -> FloatArray:
@@ -112,13 +120,13 @@ def held_out_rates(mode: Mode, rows: TrainingData) -> FloatArray:
     return np.concatenate(blocks)
 
 
-def pruned(mode: Mode, home: Blocks) -> tuple[Mode, float]:
+def pruned(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[Mode, float]:
     """Leave out the experts that the rows do not need; return the mode and its log likelihood.
 
     As many are left out, those that add least to the rates first, as cost less than `MAX_LOSS` together; one
     always stays.
     """
-    order, values = _log_likelihoods_without(mode, home)
+    order, values = _log_likelihoods_without(mode, blocks)
     if not np.isfinite(values[0]):
         raise OverflowError("the log likelihood of a mode is not finite: the linear predictors of the rows overflow.")
     is_cheap = values[0] - values[:-1] <= MAX_LOSS
@@ -128,9 +136,9 @@ def pruned(mode: Mode, home: Blocks) -> tuple[Mode, float]:
     return mode.without(is_left_out), float(values[n_left_out])
 
 
-def _log_likelihoods_without(mode: Mode, home: Blocks) -> tuple[NDArray[np.intp], FloatArray]:
+def _log_likelihoods_without(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[NDArray[np.intp], FloatArray]:
     """Experts in the order of what they add to the rates, and the log likelihood without the first 0, 1, 2, ... ."""
-    added: FloatArray = home.total("expert_sums", mode.coefficients, mode.log_weights)
+    added = blocks.sum(RowBlock.expert_sums, mode.coefficients, mode.log_weights)
     order = np.argsort(added, kind="stable")
-    sums: FloatArray = home.total("nested_log_likelihoods", mode.coefficients, mode.log_weights, order)
+    sums = blocks.sum(RowBlock.nested_log_likelihoods, mode.coefficients, mode.log_weights, order)
     return order, sums

@@ -63,7 +63,7 @@ def find_modes(
     options = options or SearchOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
-        n_tasks = data.place.n_tasks if isinstance(data, PartitionedData) else 1
+        n_tasks = data.store.n_tasks if isinstance(data, PartitionedData) else 1
         workers = Workers(stack, options.n_threads, n_tasks)
         # Climbs on from earlier modes are not to be taken for those that led there.
         folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"

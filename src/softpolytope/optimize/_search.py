@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import PartitionedData, TrainingData
+from softpolytope.data import PartitionedData, RowBlock, TrainingData
 from softpolytope.distributions import Streams
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints, OptimizedMode
@@ -100,7 +100,7 @@ class Search:
 
     def leave(self) -> None:
         """Give up the rows."""
-        self._rows.leave()
+        self._rows.close()
 
     def take_up(self, earlier: ModesResult) -> None:
         """Go on from modes found before."""
@@ -123,7 +123,7 @@ class Search:
         sample = self._rows.sample(self._samples[0])
         folds = dealt_folds(sample, max(self._settings.n_restarts, MIN_FOLDS), self._generator(_FOLDS))
         parts = [_parts(sample, folds, labeling, restart) for labeling, restart in self._jobs]
-        homes = [self._workers.home(fitted, len(self._jobs)) for fitted, _ in parts]
+        blocks = [self._workers.blocks(fitted, len(self._jobs)) for fitted, _ in parts]
         held = [own for _, own in parts]
         weights = np.concatenate([own.row_weights for own in held[: self._settings.n_restarts]])
         tried: list[RateTrial] = []
@@ -131,7 +131,7 @@ class Search:
         for number, scale in enumerate(SCALES):
             rate = scale * self._settings.prior.precision_shape
             self._n_done = number
-            modes = self._climb_all(modes, homes, [rate] * len(modes), FIRST if number == 0 else NEXT)
+            modes = self._climb_all(modes, blocks, [rate] * len(modes), FIRST if number == 0 else NEXT)
             if self._reporting.is_stopped() and tried:
                 break  # these modes may be anywhere; those of earlier rates are where they should be
             tried.append(RateTrial(rate, modes, self._held_out_log_probabilities(modes, held)))
@@ -169,9 +169,9 @@ class Search:
             is_from_start = not self._losses and n_rows == samples[0]
             unseen = self._rows.unseen(n_rows)
             before = self._ensemble_loss(unseen)
-            homes = self._homes_of(n_rows, is_weighted=self._settings.bootstrap)
+            blocks = self._sample_blocks(n_rows, is_weighted=self._settings.bootstrap)
             rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
-            self._modes = self._climb_all(self._modes, homes, rates, ALONE if is_from_start else LAST)
+            self._modes = self._climb_all(self._modes, blocks, rates, ALONE if is_from_start else LAST)
             self._n_done += 1
             if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - MIN_GAIN) * before:
                 return
@@ -198,35 +198,35 @@ class Search:
         tasks = [partial(held_out_rates, mode, own) for mode, own in zip(modes, rows, strict=True)]
         return run_all(tasks, self._workers.pool, self._reporting)
 
-    def _homes_of(self, n_rows: int, *, is_weighted: bool = False) -> list[Blocks]:
-        """A home for every restart; restarts of one labeling share theirs, unless each has weights of its own."""
-        homes = {
-            (labeling, restart): self._rows.home(
+    def _sample_blocks(self, n_rows: int, *, is_weighted: bool = False) -> list[Blocks[RowBlock]]:
+        """Return blocks for each restart; those of one labeling share theirs unless each has its own weights."""
+        blocks = {
+            (labeling, restart): self._rows.blocks(
                 n_rows, labeling, self._generator(_WEIGHTS, restart=restart) if is_weighted else None
             )
             for labeling, restart in self._jobs
             if is_weighted or restart == 0
         }
-        return [homes[labeling, restart if is_weighted else 0] for labeling, restart in self._jobs]
+        return [blocks[labeling, restart if is_weighted else 0] for labeling, restart in self._jobs]
 
     def _climb_all(
-        self, modes: Sequence[Mode], homes: Sequence[Blocks], rates: Sequence[float], effort: StoppingRule
+        self, modes: Sequence[Mode], blocks: Sequence[Blocks[RowBlock]], rates: Sequence[float], effort: StoppingRule
     ) -> list[Mode]:
         tasks: list[Callable[[], Mode]] = [
-            partial(self._climb_one, index, modes[index], homes[index], rates[index], effort)
+            partial(self._climb_one, index, modes[index], blocks[index], rates[index], effort)
             for index in range(len(modes))
         ]
         return run_all(tasks, self._workers.pool, self._reporting)
 
-    def _climb_one(self, index: int, mode: Mode, home: Blocks, rate: float, effort: StoppingRule) -> Mode:
+    def _climb_one(self, index: int, mode: Mode, blocks: Blocks[RowBlock], rate: float, effort: StoppingRule) -> Mode:
         if self._reporting.is_stopped():
             return mode
         labeling, restart = self._jobs[index]
         name = f"climb{self._n_done}-labeling{labeling}-restart{restart}"
         done = self._log.find(name)
         if done is None:
-            mode = self._landscape.climbed(mode, home, rate, effort, self._reporting.is_stopped)
-            without, log_likelihood = pruned(mode, home)
+            mode = self._landscape.climbed(mode, blocks, rate, effort, self._reporting.is_stopped)
+            without, log_likelihood = pruned(mode, blocks)
             # Idle experts cost as much as others.
             kept = mode if self._settings.keeps_idle else without
             done = OptimizedMode(kept, log_likelihood, len(without.log_weights))
@@ -243,8 +243,8 @@ class Search:
 
     def result(self) -> ModesResult:
         """The modes, with their likelihood of all rows."""
-        homes = self._homes_of(self._rows.n_rows)
-        tasks = [partial(_found, mode, home) for mode, home in zip(self._modes, homes, strict=True)]
+        blocks = self._sample_blocks(self._rows.n_rows)
+        tasks = [partial(_found, mode, own) for mode, own in zip(self._modes, blocks, strict=True)]
         found = run_all(tasks, self._workers.pool, self._reporting)
         if self._ends_with_folds() and not self._reporting.is_stopped():  # there was no last climb to tell of
             self._n_done = self._n_in_all - 1
@@ -256,8 +256,8 @@ class Search:
         return ModesResult(grouped, self._precision_rates, self._losses, not is_stopped, is_interrupted)
 
 
-def _found(mode: Mode, home: Blocks) -> FoundMode:
-    return FoundMode(*pruned(mode, home), mode)
+def _found(mode: Mode, blocks: Blocks[RowBlock]) -> FoundMode:
+    return FoundMode(*pruned(mode, blocks), mode)
 
 
 def max_optimizations(n_rows: int, prior: Prior) -> int:

@@ -1,7 +1,7 @@
-"""What a search has of its rows: samples of them, homes for blocks; whether they are in memory or in partitions."""
+"""What a search has of its rows: samples of them, blocks; whether they are in memory or in partitions."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +13,7 @@ from softpolytope.data import CodedBlockFactory, CodedRows, PartitionedData, Row
 from softpolytope.distributions import Streams
 from softpolytope.optimize._mode import column_unit, column_units
 from softpolytope.optimize._workers import Workers
-from softpolytope.parallel import Blocks, StatelessBlockFactory
+from softpolytope.parallel import Blocks, StatelessBlockFactory, read_only
 
 MAX_ROWS_FOR_SCALE = 20_000
 # A sample by chance has a few rows more or less than asked for; so many standard deviations more are drawn.
@@ -35,12 +35,12 @@ class Rows(Protocol):
         """Some rows that a sample of `n_rows` does not have; none if it has all."""
         ...
 
-    def home(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks:
-        """A home for the blocks of a sample; a generator gives its rows the weights of a bootstrap."""
+    def blocks(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks[RowBlock]:
+        """Return the blocks of a sample; a generator gives its rows the weights of a bootstrap."""
         ...
 
-    def leave(self) -> None:
-        """Give up all homes."""
+    def close(self) -> None:
+        """Release all blocks."""
         ...
 
 
@@ -67,15 +67,15 @@ class RowsInMemory:
         """Some rows that a sample of `n_rows` does not have; none if it has all."""
         return self._chosen(self._order[n_rows : n_rows + MAX_ROWS_FOR_SCALE])
 
-    def home(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks:
-        """A home for the blocks of a sample."""
+    def blocks(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks[RowBlock]:
+        """Return the blocks of a sample."""
         rows = self.sample(n_rows)
         if rng is not None:
             rows = _reweighted(rows, rng)
-        return self._workers.home(rows.flipped() if labeling else rows, self._n_jobs)
+        return self._workers.blocks(rows.flipped() if labeling else rows, self._n_jobs)
 
-    def leave(self) -> None:
-        """Blocks in memory go with who has them."""
+    def close(self) -> None:
+        """Do nothing: blocks in memory are garbage-collected."""
 
     def _chosen(self, chosen: NDArray[np.intp]) -> TrainingData:
         weights = np.zeros(self._data.n_rows)
@@ -96,7 +96,7 @@ class RowsInPartitions:
         self._data, self._name = data, (streams, step)
         self.n_rows, self.total_weight = data.n_rows, data.total_weight
         self.unit = column_unit(data.mean_square)
-        self._homes: list[tuple[int, Any]] = []  # rows of the sample, and the home of its blocks
+        self._samples: list[tuple[int, Blocks[SampledBlock]]] = []  # rows of a sample, and its blocks
         # The first sample, and what it has not seen.
         self._first = self._gathered(0.0, 2 * MAX_ROWS_FOR_SCALE)
 
@@ -114,8 +114,8 @@ class RowsInPartitions:
             return self._first.part(0, 0)
         return self._gathered(n_rows / self.n_rows, MAX_ROWS_FOR_SCALE).part(0, MAX_ROWS_FOR_SCALE)
 
-    def home(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks:
-        """A home for the blocks of a sample, where the rows are."""
+    def blocks(self, n_rows: int, labeling: int, rng: Generator | None) -> Blocks[RowBlock]:
+        """Return the blocks of a sample, made where the rows are."""
         if rng is not None:
             raise ValueError(
                 "bootstrap=True gives every row a weight of its own in every restart, and needs the rows in memory; "
@@ -124,25 +124,27 @@ class RowsInPartitions:
         data = self._data.flipped() if labeling else self._data
         share = n_rows / self.n_rows if n_rows < self.n_rows else np.inf
         # Smaller samples have served, and workers need not keep them.
-        for earlier in [earlier for size, earlier in self._homes if size != n_rows]:
-            earlier.leave()
-        home = data.place.home(RowBlockFactory(data.preparation, data.positive, data.is_flipped, *self._name, share))
-        self._homes = [(size, earlier) for size, earlier in self._homes if size == n_rows] + [(n_rows, home)]
-        return cast("Blocks", home)
+        for earlier in [earlier for size, earlier in self._samples if size != n_rows]:
+            earlier.close()
+        factory = RowBlockFactory(data.preparation, data.positive, data.is_flipped, *self._name, share)
+        blocks = data.store.blocks(factory)
+        self._samples = [(size, earlier) for size, earlier in self._samples if size == n_rows] + [(n_rows, blocks)]
+        return blocks
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Let workers forget all blocks."""
-        for _, home in self._homes:
-            home.leave()
-        self._homes = []
+        for _, blocks in self._samples:
+            blocks.close()
+        self._samples = []
 
     def _gathered(self, above: float, n_rows: int) -> "Sample":
         """About so many rows whose numbers are above a limit, those of the lowest numbers first."""
         data = self._data
-        home = data.place.home(RowBlockFactory(data.preparation, data.positive, data.is_flipped, *self._name, np.inf))
+        factory = RowBlockFactory(data.preparation, data.positive, data.is_flipped, *self._name, np.inf)
+        blocks = data.store.blocks(factory)
         share = (n_rows + SPARE * np.sqrt(n_rows)) / self.n_rows
-        found: Sample = home.total("numbered", above, above + share)
-        home.leave()
+        found = blocks.sum(SampledBlock.numbered, above, above + share)
+        blocks.close()
         return found.part_of_all(n_rows)
 
 
@@ -180,12 +182,11 @@ class Sample:
 class SampledBlock(RowBlock):
     """Rows of a block, with their random numbers."""
 
-    READ_ONLY_METHODS = RowBlock.READ_ONLY_METHODS | {"numbered"}
-
     def __init__(self, rows: TrainingData, numbers: FloatArray) -> None:
         super().__init__(rows)
         self._numbers = numbers
 
+    @read_only
     def numbered(self, lower: float, upper: float) -> Sample:
         """The rows whose numbers are between two limits."""
         chosen = np.flatnonzero((self._numbers >= lower) & (self._numbers < upper))
@@ -197,17 +198,12 @@ class SampledBlock(RowBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class RowBlockFactory(CodedBlockFactory, StatelessBlockFactory):
+class RowBlockFactory(CodedBlockFactory, StatelessBlockFactory[CodedRows, SampledBlock]):
     """Blocks for climbs; of a sample of the rows, if its share is below one."""
 
     streams: Streams
     step: int
     share: float
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Methods that change nothing in a block."""
-        return SampledBlock.READ_ONLY_METHODS
 
     def blocks(self, rows: CodedRows, partition: int) -> list[SampledBlock]:
         """The blocks of a partition."""

@@ -17,8 +17,8 @@ class Workers:
         self._stack = stack
         self._block_pool: ThreadPoolExecutor | None = None
 
-    def home(self, rows: TrainingData, n_tasks: int) -> Blocks:
-        """A home for the blocks of some rows, when so many tasks run at once."""
+    def blocks(self, rows: TrainingData, n_tasks: int) -> Blocks[RowBlock]:
+        """Return the blocks of some rows, when `n_tasks` tasks run at once."""
         blocks = [RowBlock(block) for block in rows.blocks()]
         per_task = self._n_threads // n_tasks
         if per_task < 2:

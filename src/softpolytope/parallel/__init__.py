@@ -6,13 +6,26 @@ interrupts and limits of memory are handled here. Nothing in this room knows wha
 
 from softpolytope.exceptions import BlocksLostError, CheckpointError
 from softpolytope.parallel._blas import one_blas_thread
-from softpolytope.parallel._block_state import SavedState, read_saved_state, saved_state_file, write_saved_state
-from softpolytope.parallel._blocks import Blocks, SerialBlocks, ThreadBlocks
+from softpolytope.parallel._block_state import (
+    BlockFactory,
+    Raw,
+    SavedState,
+    StatelessBlockFactory,
+    read_saved_state,
+    saved_state_file,
+    write_saved_state,
+)
+from softpolytope.parallel._blocks import Blocks, Call, SerialBlocks, ThreadBlocks, read_only
 from softpolytope.parallel._checkpoint import Checkpoint, CheckpointPlan, make_fingerprint
-from softpolytope.parallel._deferred_calls import DeferredCalls
 from softpolytope.parallel._memory import allowance, parse_bytes
-from softpolytope.parallel._partition_blocks import PartitionStore, StatefulBlocks, open_partition_store
-from softpolytope.parallel._partition_cache import BlockFactory, Call, PartitionCache, Raw, StatelessBlockFactory
+from softpolytope.parallel._partition_blocks import (
+    DeferringBlocks,
+    PartitionStore,
+    StatefulBlocks,
+    collect,
+    open_partition_store,
+)
+from softpolytope.parallel._partition_cache import PartitionCache
 from softpolytope.parallel._reduction import Node, fixed_order_sum, merged
 from softpolytope.parallel._sources import Source, is_dask_collection, open_source
 from softpolytope.parallel._threads import Callback, Progress, Reporting, run_all
@@ -26,7 +39,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "CheckpointPlan",
-    "DeferredCalls",
+    "DeferringBlocks",
     "Node",
     "PartitionCache",
     "PartitionStore",
@@ -40,6 +53,7 @@ __all__ = [
     "StatelessBlockFactory",
     "ThreadBlocks",
     "allowance",
+    "collect",
     "fixed_order_sum",
     "is_dask_collection",
     "make_fingerprint",
@@ -48,6 +62,7 @@ __all__ = [
     "open_partition_store",
     "open_source",
     "parse_bytes",
+    "read_only",
     "read_saved_state",
     "run_all",
     "saved_state_file",

@@ -1,119 +1,150 @@
-"""Homes for blocks of rows on one machine: a plain loop, or threads.
+"""Blocks of rows in memory, evaluated by a loop or by threads.
 
-A home calls a method of every block. Results come back in block order, whoever finished first; sums are taken over a
-tree that the number of blocks alone decides (`sums.py`). So results do not depend on where blocks live.
+A caller names a method of the block class, `blocks.sum(RowBlock.gradient, coefficients, log_weights)`, and `Blocks`
+calls it on every block. Results are in block order and sums are taken over a tree that depends only on the number of
+blocks (`_reduction`), so nothing depends on where blocks live.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
-from operator import add
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, tree_sum
 
 TASKS_PER_THREAD = 6
 
+Kind = Literal["map", "sum", "broadcast"]
 
-class Blocks(Protocol):
-    """What inference needs of the place where blocks live."""
+P = ParamSpec("P")
+Result = TypeVar("Result")
+Block = TypeVar("Block")
+Block_co = TypeVar("Block_co", covariant=True)
+Method = TypeVar("Method", bound=Callable[..., object])
 
-    def map(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every block; results in block order."""
+
+def read_only(method: Method) -> Method:
+    """Mark a method that does not change its block: it need not be called again when a lost block is rebuilt."""
+    vars(method)["is_read_only"] = True
+    return method
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a method on every block, which travels to where the blocks are; pickle sends a method by its name."""
+
+    kind: Kind  # what becomes of the results
+    method: Callable[..., object]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the call leaves blocks unchanged."""
+        return "is_read_only" in vars(self.method)
+
+    def __call__(self, block: object) -> object:
+        """Call the method on a block."""
+        return self.method(block, *self.args, **self.kwargs)
+
+
+class Blocks(Protocol[Block_co]):
+    """Blocks of rows, wherever they live."""
+
+    def map(
+        self, method: Callable[Concatenate[Block_co, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> list[Result]:
+        """Call a method on every block and return the results in block order."""
         ...
 
-    def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing."""
+    def sum(self, method: Callable[Concatenate[Block_co, P], Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Call a method on every block and return the sum of the results."""
         ...
 
-    def total(self, method: str, *arguments: Any) -> Any:
-        """Call a method of every block; the sum of the results."""
+    def broadcast(self, method: Callable[Concatenate[Block_co, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a method on every block and ignore the results."""
         ...
 
-    def begin_anew(self, method: str, *arguments: Any) -> None:
-        """Say that blocks are as new ones would be after this call: who must build a block anew starts here."""
+    def mark_replay_point(
+        self, method: Callable[Concatenate[Block_co, P], object], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Declare that a new block after this call equals the present one, so that recovery can start here."""
         ...
 
-    def secure(self) -> None:
-        """Say that a sweep has ended and what blocks know is worth a copy, where blocks can be lost."""
+    def replicate(self) -> None:
+        """Declare that a sweep has ended, after which blocks that can be lost are worth a copy."""
         ...
 
-    def leave(self) -> None:
-        """Give up the blocks."""
+    def close(self) -> None:
+        """Release the blocks."""
         ...
 
 
-class SerialBlocks:
+class _BlocksInMemory(Generic[Block]):
+    """Operations that blocks of this process do not need, since they cannot be lost."""
+
+    def mark_replay_point(
+        self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Do nothing: blocks of this process are never rebuilt."""
+
+    def replicate(self) -> None:
+        """Do nothing: blocks of this process are never lost."""
+
+    def close(self) -> None:
+        """Do nothing: blocks are garbage-collected."""
+
+
+class SerialBlocks(_BlocksInMemory[Block]):
     """Blocks in one list, visited one after the other."""
 
-    def __init__(self, blocks: Sequence[Any]) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
 
-    def map(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every block; results in block order."""
-        return [getattr(block, method)(*arguments) for block in self._blocks]
+    def map(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> list[Result]:
+        """Call a method on every block and return the results in block order."""
+        return [method(block, *args, **kwargs) for block in self._blocks]
 
-    def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing."""
-        self.map(method, *arguments)
+    def sum(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Call a method on every block and return the sum of the results."""
+        return fixed_order_sum(method(block, *args, **kwargs) for block in self._blocks)
 
-    def total(self, method: str, *arguments: Any) -> Any:
-        """Call a method of every block; the sum of the results."""
-        starts = range(0, len(self._blocks), GROUP_BLOCKS)
-        return tree_sum(
-            [group_total(self._blocks[start : start + GROUP_BLOCKS], method, arguments) for start in starts]
-        )
-
-    def begin_anew(self, method: str, *arguments: Any) -> None:
-        """Blocks in this process are never lost."""
-
-    def secure(self) -> None:
-        """Blocks in this process are never lost."""
-
-    def leave(self) -> None:
-        """Blocks in a list go with who has it."""
+    def broadcast(self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a method on every block and ignore the results."""
+        for block in self._blocks:
+            method(block, *args, **kwargs)
 
 
-class ThreadBlocks:
+class ThreadBlocks(_BlocksInMemory[Block]):
     """Blocks in one list, visited by the threads of a pool; the kernels release the interpreter lock."""
 
-    def __init__(self, blocks: Sequence[Any], pool: ThreadPoolExecutor, n_threads: int) -> None:
+    def __init__(self, blocks: Sequence[Block], pool: ThreadPoolExecutor, n_threads: int) -> None:
         self._pool = pool
-        # A task has several blocks, because handing one over costs as much as a small block's work; and every thread
-        # has several tasks, because blocks differ.
+        # A task has several blocks, because handing one over costs as much as the work of a small block; and every
+        # thread has several tasks, because blocks differ.
         size = max(1, len(blocks) // (TASKS_PER_THREAD * n_threads))
         self._tasks = [blocks[start : start + size] for start in range(0, len(blocks), size)]
         self._has_many_groups = size >= GROUP_BLOCKS
         self._groups = [blocks[start : start + GROUP_BLOCKS] for start in range(0, len(blocks), GROUP_BLOCKS)]
 
-    def map(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every block; results in block order."""
+    def map(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> list[Result]:
+        """Call a method on every block and return the results in block order."""
 
-        def work(blocks: Sequence[Any]) -> list[Any]:
-            return [getattr(block, method)(*arguments) for block in blocks]
+        def work(blocks: Sequence[Block]) -> list[Result]:
+            return [method(block, *args, **kwargs) for block in blocks]
 
         return [result for results in self._pool.map(work, self._tasks) for result in results]
 
-    def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing."""
-        self.map(method, *arguments)
-
-    def total(self, method: str, *arguments: Any) -> Any:
-        """Call a method of every block; the sum of the results."""
+    def sum(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Call a method on every block and return the sum of the results."""
         if not self._has_many_groups:
-            return fixed_order_sum(self.map(method, *arguments))
-        return tree_sum(list(self._pool.map(lambda group: group_total(group, method, arguments), self._groups)))
+            return fixed_order_sum(self.map(method, *args, **kwargs))
 
-    def begin_anew(self, method: str, *arguments: Any) -> None:
-        """Blocks in this process are never lost."""
+        def work(group: Sequence[Block]) -> Result:
+            return fixed_order_sum(method(block, *args, **kwargs) for block in group)
 
-    def secure(self) -> None:
-        """Blocks in this process are never lost."""
+        return tree_sum(list(self._pool.map(work, self._groups)))
 
-    def leave(self) -> None:
-        """Blocks in a list go with who has it."""
-
-
-def group_total(blocks: Sequence[Any], method: str, arguments: Sequence[Any]) -> Any:
-    """Sum of the results of a group of blocks, one after the other."""
-    return reduce(add, (getattr(block, method)(*arguments) for block in blocks))
+    def broadcast(self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a method on every block and ignore the results."""
+        self.map(method, *args, **kwargs)

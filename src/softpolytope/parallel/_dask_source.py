@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 
-from softpolytope.parallel._partition_cache import Raw
+from softpolytope.parallel._block_state import Raw
 from softpolytope.parallel._sources import is_dask_collection
 
 

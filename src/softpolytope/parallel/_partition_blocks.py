@@ -1,46 +1,50 @@
-"""Where partitions of rows live in this process: read when visited, kept as far as memory allows."""
+"""Blocks made of partitions of rows, in this process: rows are read when visited and cached as far as memory allows."""
 
+import copy
 import itertools
-from collections.abc import Iterator
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Concatenate, Generic, Protocol, Self, cast, runtime_checkable
 
-from softpolytope.parallel._block_state import read_saved_state, saved_state_file, write_saved_state
-from softpolytope.parallel._blocks import Blocks
-from softpolytope.parallel._deferred_calls import DeferredCalls
+import numpy as np
+
+from softpolytope.parallel._block_state import BlockFactory, read_saved_state, saved_state_file, write_saved_state
+from softpolytope.parallel._blocks import Block, Block_co, Blocks, Call, Kind, P, Result
 from softpolytope.parallel._memory import allowance
-from softpolytope.parallel._partition_cache import BlockFactory, Call, PartitionCache
-from softpolytope.parallel._reduction import Node, merged
+from softpolytope.parallel._partition_cache import PartitionCache
+from softpolytope.parallel._reduction import merged
 from softpolytope.parallel._sources import Source
 
 
 @runtime_checkable
-class StatefulBlocks(Blocks, Protocol):
-    """A home of blocks that are made of partitions, and whose remnants can be put into files."""
+class StatefulBlocks(Blocks[Block_co], Protocol[Block_co]):
+    """Blocks made of partitions, whose state can be saved in files."""
 
     def save(self, folder: Path) -> None:
-        """Write the remnants of every partition into a folder that all who have partitions can see."""
+        """Write the state of every partition into a folder that every process with partitions can see."""
         ...
 
     def load(self, folder: Path) -> None:
-        """Go on from the remnants in a folder."""
+        """Continue from the state saved in a folder."""
         ...
 
 
 class PartitionStore(Protocol):
-    """Partitions of rows, and homes for the blocks made of them."""
+    """Partitions of rows, and the blocks made of them."""
 
     n_partitions: int
-    n_tasks: int  # that may be given to it at once with profit
+    n_tasks: int  # that can usefully run at once
 
-    def home(self, recipe: BlockFactory) -> StatefulBlocks:
-        """A home for the blocks that a recipe makes."""
+    def blocks(self, factory: BlockFactory[Any, Block]) -> StatefulBlocks[Block]:
+        """Return the blocks that a factory makes of the partitions."""
         ...
 
     def close(self) -> None:
-        """Forget all rows and blocks."""
+        """Release all rows and blocks."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -49,15 +53,15 @@ class PartitionStore(Protocol):
 
 
 def open_partition_store(source: Source, client: Any, max_memory: int | None, n_threads: int) -> PartitionStore:
-    """Workers of a Dask cluster if there is a client, otherwise this process."""
+    """Return the workers of a Dask cluster if there is a client, otherwise partitions in this process."""
     if client is None and source.is_dask and max_memory is None:
         client = import_module("softpolytope.parallel.dask._cluster").default_client()
     if client is None:
         return LocalPartitionStore(source, max_memory, n_threads)
-    place: PartitionStore = import_module("softpolytope.parallel.dask._placement").DaskPartitionStore(
+    store: PartitionStore = import_module("softpolytope.parallel.dask._placement").DaskPartitionStore(
         source, client, max_memory
     )
-    return place
+    return store
 
 
 class LocalPartitionStore:
@@ -68,18 +72,18 @@ class LocalPartitionStore:
     def __init__(self, source: Source, max_memory: int | None, n_threads: int) -> None:
         self.n_partitions = source.n_partitions
         allowed = None if max_memory is None else allowance(max_memory, source.largest_bytes, n_threads)
-        self.keeper = PartitionCache(source.load, allowed, source.largest_bytes * source.n_partitions)
+        self.cache = PartitionCache(source.load, allowed, source.largest_bytes * source.n_partitions)
         self.pool = ThreadPoolExecutor(n_threads if allowed is None else allowed.n_in_flight)
         self._numbers = itertools.count()
 
-    def home(self, recipe: BlockFactory) -> "PartitionBlocks":
-        """A home for the blocks that a recipe makes."""
-        return PartitionBlocks(self, recipe, str(next(self._numbers)))
+    def blocks(self, factory: BlockFactory[Any, Block]) -> "PartitionBlocks[Block]":
+        """Return the blocks that a factory makes of the partitions."""
+        return PartitionBlocks(self, factory, str(next(self._numbers)))
 
     def close(self) -> None:
-        """Forget all rows and blocks."""
+        """Release all rows and blocks."""
         self.pool.shutdown()
-        self.keeper.close()
+        self.cache.close()
 
     def __enter__(self) -> Self:
         return self
@@ -88,66 +92,101 @@ class LocalPartitionStore:
         self.close()
 
 
-class PartitionBlocks:
+class DeferringBlocks(ABC, Generic[Block]):
+    """Blocks of partitions, where every visit costs the reading of rows or a message.
+
+    A broadcast waits, and is made in the same visit as the next call that has a result. Its arguments are copied,
+    because the caller may change them in the meantime.
+    """
+
+    def __init__(self, n_partitions: int) -> None:
+        self._n_partitions = n_partitions
+        self._deferred: list[Call] = []
+        self._deferred_lock = threading.Lock()
+
+    def map(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> list[Result]:
+        """Call a method on every block and return the results in block order."""
+        results = self._run([*self._take_deferred(), Call("map", method, args, kwargs)])
+        return [result for partition in sorted(results) for result in results[partition]]
+
+    def sum(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Call a method on every block and return the sum of the results."""
+        results = self._run([*self._take_deferred(), Call("sum", method, args, kwargs)])
+        (total,) = merged(results, self._n_partitions).values()
+        # An array that a worker has sent may be read-only.
+        is_locked = isinstance(total, np.ndarray) and not total.flags.writeable
+        return cast("Result", total.copy() if is_locked else total)
+
+    def broadcast(self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a method on every block before the next call that has a result."""
+        call = Call("broadcast", method, *copy.deepcopy((args, kwargs)))
+        with self._deferred_lock:
+            self._deferred.append(call)
+
+    def _take_deferred(self) -> list[Call]:
+        with self._deferred_lock:
+            calls, self._deferred = self._deferred, []
+        return calls
+
+    def _flush(self) -> None:
+        """Make the calls that wait."""
+        calls = self._take_deferred()
+        if calls:
+            self._run(calls)
+
+    @abstractmethod
+    def _run(self, calls: list[Call]) -> dict[Any, Any]:
+        """Make calls in one visit of every block and return the results of the last one as `collect` does."""
+
+
+def collect(kind: Kind, results: Iterable[tuple[int, Any]], n_partitions: int) -> dict[Any, Any]:
+    """Return results by partition, or sums by node of the tree, added as soon as both siblings have come."""
+    collected: dict[Any, Any] = {}
+    for partition, result in results:
+        if kind == "sum":
+            collected[0, partition] = result
+            collected = dict(merged(collected, n_partitions))
+        else:
+            collected[partition] = result
+    return collected
+
+
+class PartitionBlocks(DeferringBlocks[Block]):
     """Blocks of the partitions in this process."""
 
-    def __init__(self, place: LocalPartitionStore, recipe: BlockFactory, name: str) -> None:
-        self._place, self._recipe, self._name = place, recipe, name
-        self._waiting = DeferredCalls()
+    def __init__(self, store: LocalPartitionStore, factory: BlockFactory[Any, Block], name: str) -> None:
+        super().__init__(store.n_partitions)
+        self._cache, self._pool, self._factory, self._name = store.cache, store.pool, factory, name
 
-    def map(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every block; results in block order."""
-        calls = self._waiting.and_then("map", method, arguments)
-        return [result for results in self._run(calls) for result in results]
+    def mark_replay_point(
+        self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Do nothing: blocks of this process are never rebuilt."""
 
-    def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing, before anything else is asked of them."""
-        self._waiting.add(method, arguments)
-
-    def total(self, method: str, *arguments: Any) -> Any:
-        """Call a method of every block; the sum of the results."""
-        nodes: dict[Node, Any] = {}
-        for partition, result in enumerate(self._run(self._waiting.and_then("total", method, arguments))):
-            nodes[0, partition] = result
-            nodes = merged(nodes, self._place.n_partitions)
-        (total,) = nodes.values()
-        return total
-
-    def begin_anew(self, method: str, *arguments: Any) -> None:
-        """Blocks in this process are never lost."""
-
-    def secure(self) -> None:
-        """Blocks in this process are never lost."""
+    def replicate(self) -> None:
+        """Do nothing: blocks of this process are never lost."""
 
     def save(self, folder: Path) -> None:
-        """Write the remnants of every partition into a folder."""
-        self._catch_up()
+        """Write the state of every partition into a folder."""
+        self._flush()
         folder.mkdir(parents=True, exist_ok=True)
-        for partition in range(self._place.n_partitions):
-            write_saved_state(saved_state_file(folder, partition), self._place.keeper.remnants(self._name, partition))
+        for partition in range(self._n_partitions):
+            write_saved_state(saved_state_file(folder, partition), self._cache.remnants(self._name, partition))
 
     def load(self, folder: Path) -> None:
-        """Go on from the remnants in a folder."""
-        self._catch_up()
-        for partition in range(self._place.n_partitions):
-            self._place.keeper.restore(self._name, partition, read_saved_state(saved_state_file(folder, partition)))
+        """Continue from the state saved in a folder."""
+        self._flush()
+        for partition in range(self._n_partitions):
+            self._cache.restore(self._name, partition, read_saved_state(saved_state_file(folder, partition)))
 
-    def leave(self) -> None:
-        """Give up the blocks."""
-        self._place.keeper.leave(self._name)
+    def close(self) -> None:
+        """Release the blocks."""
+        self._cache.leave(self._name)
 
-    def _catch_up(self) -> None:
-        """Make the calls that wait."""
-        calls = self._waiting.taken()
-        if calls:
-            for _ in self._run(calls):
-                pass
-
-    def _run(self, calls: list[Call]) -> Iterator[Any]:
-        keeper = self._place.keeper
-
+    def _run(self, calls: list[Call]) -> dict[Any, Any]:
         def work(partition: int) -> Any:
-            keeper.take_once(self._name, partition, self._recipe)
-            return keeper.run(self._name, partition, calls)
+            self._cache.take_once(self._name, partition, self._factory)
+            return self._cache.run(self._name, partition, calls)
 
-        return self._place.pool.map(work, range(self._place.n_partitions))
+        results = self._pool.map(work, range(self._n_partitions))
+        return collect(calls[-1].kind, enumerate(results), self._n_partitions)

@@ -5,94 +5,27 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
-from softpolytope.parallel._block_state import SavedState, read_saved_state, write_saved_state
+from softpolytope.parallel._block_state import BlockFactory, Raw, SavedState, read_saved_state, write_saved_state
+from softpolytope.parallel._blocks import Call, Kind
 from softpolytope.parallel._memory import Allowance
-from softpolytope.parallel._reduction import GROUP_BLOCKS, tree_sum
+from softpolytope.parallel._reduction import fixed_order_sum
 from softpolytope.parallel._whole_files import ScratchFolder
 
-Raw = tuple[Any, Any, Any]  # rows, labels, and weights or None, of a partition as they come from their source
-Kind = Literal["total", "each", "map"]
-Call = tuple[Kind, str, tuple[Any, ...]]  # what is done with the results, a method of blocks, and its arguments
+# The cache treats all kinds of rows and blocks alike.
+AnyFactory = BlockFactory[Any, Any]
 
 # Of the memory for what stays: rows that can be read again leave the rest to remnants, which must be written out and
 # read back where there is no room for them.
 SHARE_OF_ROWS = 0.85
 
 
-class BlockFactory(Protocol):
-    """How blocks are made of the rows of a partition; travels to where the rows are."""
-
-    @property
-    def rows_key(self) -> Hashable:
-        """Names what `rows` makes, so that homes share it; None for rows as they come."""
-        ...
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Methods that change nothing in a block."""
-        ...
-
-    def rows(self, raw: Raw, partition: int) -> Any:
-        """Rows ready for blocks, with their size in `nbytes`."""
-        ...
-
-    def blocks(self, rows: Any, partition: int) -> list[Any]:
-        """Blocks of rows."""
-        ...
-
-    def state_bytes(self, rows: Any) -> int:
-        """What the blocks of these rows take besides the rows."""
-        ...
-
-    def rest_bytes(self, rows: Any) -> int:
-        """The same of blocks that have forgotten what they can compute again."""
-        ...
-
-    def remnant_bytes(self, rows: Any) -> int:
-        """What is left of the blocks of these rows when they are not in memory, at most and about."""
-        ...
-
-    def remnant(self, block: Any, number: int) -> SavedState:
-        """What the block of this number knows that does not follow from rows and parameters; its own arrays."""
-        ...
-
-    def restore(self, block: Any, number: int, remnants: SavedState) -> None:
-        """Let the block of this number go on from its part of the remnants, which is taken out of them."""
-        ...
-
-
-class StatelessBlockFactory:
-    """For blocks that no call changes."""
-
-    __slots__ = ()
-
-    def rest_bytes(self, rows: Any) -> int:
-        """There is nothing to forget."""
-        return self.state_bytes(rows)
-
-    def state_bytes(self, rows: Any) -> int:
-        """What the blocks of these rows take besides the rows."""
-        raise NotImplementedError
-
-    def remnant_bytes(self, rows: Any) -> int:  # noqa: ARG002
-        """There is nothing to keep."""
-        return 0
-
-    def remnant(self, block: Any, number: int) -> SavedState:  # noqa: ARG002
-        """There is nothing to keep."""
-        return {}
-
-    def restore(self, block: Any, number: int, remnants: SavedState) -> None:
-        """There is nothing to restore."""
-
-
 @dataclass(slots=True)
 class CacheEntry:
     """The blocks that a home has of a partition: in memory, at rest there, or as remnants (None of new blocks)."""
 
-    recipe: BlockFactory
+    recipe: AnyFactory
     token: int  # which building of them this is
     number: int  # calls that have changed them
     blocks: list[Any] | None
@@ -124,19 +57,19 @@ class PartitionCache:
         stay = self._stays.get((home, partition))
         return stay is not None and (stay.token, stay.number) == (token, number)
 
-    def take_once(self, home: str, partition: int, recipe: BlockFactory) -> None:
+    def take_once(self, home: str, partition: int, recipe: AnyFactory) -> None:
         """Make the blocks of a home, unless it has them: threads that share a home may ask at once."""
         with self._stay_locks[home, partition]:
             if (home, partition) not in self._stays:
                 self.take(home, partition, recipe, 0)
 
-    def can_make(self, partition: int, recipe: BlockFactory) -> bool:
+    def can_make(self, partition: int, recipe: AnyFactory) -> bool:
         """Whether blocks can be made without being given rows."""
         if self._load is not None:
             return True
         return partition in self._rows and self._rows[partition][0] in (None, recipe.rows_key)
 
-    def take(self, home: str, partition: int, recipe: BlockFactory, token: int, raw: Raw | None = None) -> CacheEntry:
+    def take(self, home: str, partition: int, recipe: AnyFactory, token: int, raw: Raw | None = None) -> CacheEntry:
         """Make the blocks of a home, in the place of any it has; `raw` has rows for who cannot load them."""
         if raw is not None:
             self._keep(partition, None, raw)
@@ -155,12 +88,12 @@ class PartitionCache:
     def run(self, home: str, partition: int, calls: Sequence[Call]) -> Any:
         """Make calls in one visit of every block; what the last one returns."""
         stay = self._stays[home, partition]
-        n_changes = sum(method not in stay.recipe.reads for _, method, _ in calls)
+        n_changes = sum(not call.is_read_only for call in calls)
         if stay.blocks is not None:
-            result = _results((_called(block, calls, rests=stay.rests) for block in stay.blocks), calls[-1][0])
+            result = _results((_called(block, calls, rests=stay.rests) for block in stay.blocks), calls[-1].kind)
         else:
             visits, remnants = self._visits(stay, partition, calls, is_changed=n_changes > 0)
-            result = _results(visits, calls[-1][0])
+            result = _results(visits, calls[-1].kind)
             if n_changes:
                 self._store(stay, home, partition, remnants)
         stay.number += n_changes
@@ -242,7 +175,7 @@ class PartitionCache:
                     return
                 self._use_for_rows(-_size(self._rows.pop(partition)[1]))
 
-    def _prepared(self, partition: int, recipe: BlockFactory) -> Any:
+    def _prepared(self, partition: int, recipe: AnyFactory) -> Any:
         """Rows as a recipe wants them, kept if there is room."""
         with self._locks[partition]:
             key, rows = self._rows.get(partition, (None, None))
@@ -318,23 +251,17 @@ def _results(visits: Iterable[Any], kind: Kind) -> Any:
     """What is made of the results of blocks that are visited one after the other."""
     if kind == "map":
         return list(visits)
-    if kind == "each":
+    if kind == "broadcast":
         deque(visits, maxlen=0)
         return None
-    sums: list[Any] = []
-    for number, result in enumerate(visits):
-        if number % GROUP_BLOCKS == 0:
-            sums.append(result)
-        else:
-            sums[-1] = sums[-1] + result
-    return tree_sum(sums)
+    return fixed_order_sum(visits)
 
 
 def _called(block: Any, calls: Sequence[Call], *, rests: bool) -> Any:
     """Make calls, one after the other; what the last one returns."""
     result = None
-    for _, method, arguments in calls:
-        result = getattr(block, method)(*arguments)
+    for call in calls:
+        result = call(block)
     if rests and hasattr(block, "rest"):  # blocks without state have nothing to forget
         block.rest()
     return result

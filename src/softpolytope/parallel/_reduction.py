@@ -1,19 +1,20 @@
 """Sums whose bits do not depend on who adds: a fixed tree over parts that have a fixed order."""
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add
-from typing import Any
+from typing import TypeVar
 
-# Results of so many neighboring blocks are added one after the other; such sums are the leaves of a tree.
+# Results of this many neighboring blocks are added from left to right; these sums are the leaves of a tree.
 GROUP_BLOCKS = 64
 
 # (height, number) of a node in the tree; a node of height h has the leaves number * 2^h to (number + 1) * 2^h - 1.
 Node = tuple[int, int]
 
+Result = TypeVar("Result")
 
-def fixed_order_sum(results: Sequence[Any]) -> Any:
-    """Sum of the results of blocks: group by group, then over the tree of groups.
+
+def fixed_order_sum(results: Iterable[Result]) -> Result:
+    """Sum the results of blocks: group by group, then over the tree of groups.
 
     Examples
     --------
@@ -21,21 +22,26 @@ def fixed_order_sum(results: Sequence[Any]) -> Any:
     >>> fixed_order_sum([1.0, 2.0, 3.0])
     6.0
     """
-    starts = range(0, len(results), GROUP_BLOCKS)
-    return tree_sum([reduce(add, results[start : start + GROUP_BLOCKS]) for start in starts])
+    groups: list[Result] = []
+    for number, result in enumerate(results):
+        if number % GROUP_BLOCKS == 0:
+            groups.append(result)
+        else:
+            groups[-1] = add(groups[-1], result)
+    return groups[0] if len(groups) == 1 else tree_sum(groups)
 
 
-def tree_sum(leaves: Sequence[Any]) -> Any:
-    """Sum over the tree: neighbors, then neighbors' sums, and so on."""
+def tree_sum(leaves: Sequence[Result]) -> Result:
+    """Sum over the tree: neighbors, then the sums of neighbors, and so on."""
     (total,) = merged({(0, number): leaf for number, leaf in enumerate(leaves)}, len(leaves)).values()
     return total
 
 
-def merged(nodes: Mapping[Node, Any], n_leaves: int) -> dict[Node, Any]:
-    """Add siblings wherever both are there, from the leaves up.
+def merged(nodes: Mapping[Node, Result], n_leaves: int) -> dict[Node, Result]:
+    """Add siblings wherever both are present, from the leaves up.
 
-    Whoever has some of the leaves sends what this returns, a few nodes; all of these together, merged again, are one
-    node, the total, and the same additions have been made whoever had which leaves.
+    A process that has some of the leaves sends what this returns, a few nodes. All of these together, merged again, are
+    one node, the total, and the same additions have been made however the leaves were distributed.
 
     Examples
     --------
@@ -46,13 +52,13 @@ def merged(nodes: Mapping[Node, Any], n_leaves: int) -> dict[Node, Any]:
     >>> merged(mine | yours, 5)
     {(3, 0): 15}
     """
-    found = dict(nodes)
+    left = dict(nodes)
     height, width = 0, n_leaves
     while width > 1:
-        for number in sorted(number for at, number in found if at == height and number % 2 == 0):
+        for number in sorted(number for at, number in left if at == height and number % 2 == 0):
             if number + 1 == width:  # the last of an odd number has no sibling
-                found[height + 1, number // 2] = found.pop((height, number))
-            elif (height, number + 1) in found:
-                found[height + 1, number // 2] = found.pop((height, number)) + found.pop((height, number + 1))
+                left[height + 1, number // 2] = left.pop((height, number))
+            elif (height, number + 1) in left:
+                left[height + 1, number // 2] = add(left.pop((height, number)), left.pop((height, number + 1)))
         height, width = height + 1, (width + 1) // 2
-    return found
+    return left

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softpolytope.parallel._partition_cache import Raw
+from softpolytope.parallel._block_state import Raw
 
 # Rows of a partition of a file without partitions: as many as fit into so many bytes, a power of two of them.
 PARTITION_BYTES = 2**25

@@ -17,13 +17,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
 from distributed import Future
 
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.parallel import BlockFactory, Call, DeferredCalls, merged
+from softpolytope.parallel import BlockFactory, Call, DeferringBlocks
 from softpolytope.parallel.dask import _worker as dask_worker
 from softpolytope.parallel.dask._cluster import LOST, MIN_PATIENCE, PATIENCE_FACTOR, Slot
 
@@ -38,6 +37,9 @@ FIRST_BUILD_PATIENCE = 3600.0
 PARTITIONS_AT_ONCE = 2
 SWEEPS_BETWEEN_COPIES = 10
 
+P = ParamSpec("P")
+Block = TypeVar("Block")
+
 
 @dataclass
 class _Base:
@@ -48,10 +50,11 @@ class _Base:
     log: list[Call] = field(default_factory=list)  # what changed blocks since
 
 
-class DaskBlocks:
+class DaskBlocks(DeferringBlocks[Block]):
     """Blocks of the partitions on a cluster."""
 
-    def __init__(self, place: "DaskPartitionStore", recipe: BlockFactory, name: str) -> None:
+    def __init__(self, place: "DaskPartitionStore", recipe: BlockFactory[Any, Block], name: str) -> None:
+        super().__init__(place.n_partitions)
         self._place, self._recipe, self._name = place, recipe, name
         self._tokens = dict.fromkeys(range(place.n_partitions), 0)
         self._n_changes = 0
@@ -59,39 +62,26 @@ class DaskBlocks:
         # The first can always be had; others come and go.
         self._bases = [_Base()]
         self._lock = threading.RLock()
-        self._waiting = DeferredCalls()
-        self._seconds: dict[str, float] = {}  # the longest that a method has taken
+        self._seconds: dict[Callable[..., object], float] = {}  # the longest that a call of a method has taken
+        self._build_seconds = 0.0  # the longest that building blocks has taken
 
     # What inference asks for.
 
-    def map(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every block; results in block order. As large as the results are, they come here."""
-        found = self._everywhere(self._waiting.and_then("map", method, arguments))
-        return [result for partition in sorted(found) for result in found[partition]]
-
-    def each(self, method: str, *arguments: Any) -> None:
-        """Call a method of every block that returns nothing, before anything else is asked of them."""
-        self._waiting.add(method, arguments)
-
-    def total(self, method: str, *arguments: Any) -> Any:
-        """Call a method of every block; the sum of the results."""
-        found = self._everywhere(self._waiting.and_then("total", method, arguments))
-        (total,) = merged(found, self._place.n_partitions).values()
-        # What came over the wire as it is cannot be written to.
-        return total.copy() if isinstance(total, np.ndarray) and not total.flags.writeable else total
-
-    def begin_anew(self, method: str, *arguments: Any) -> None:
-        """Blocks are as new ones would be after this call: forget what was done before."""
-        self._catch_up()
+    def mark_replay_point(
+        self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Start recovery from new blocks and this call; calls before it are forgotten."""
+        self._flush()
+        call = Call("broadcast", method, *copy.deepcopy((args, kwargs)))
         with self._lock:
-            self._bases = [_Base(log=[("each", method, copy.deepcopy(arguments))])]
+            self._bases = [_Base(log=[call])]
 
-    def secure(self) -> None:
+    def replicate(self) -> None:
         """Every few sweeps, keep copies of what blocks know on two workers each."""
         self._n_sweeps += 1
         if self._n_sweeps % SWEEPS_BETWEEN_COPIES:
             return
-        self._catch_up()
+        self._flush()
         by_slot = self._place.by_slot(list(self._tokens))
         cluster = self._place.cluster
         made = [
@@ -110,35 +100,29 @@ class DaskBlocks:
     def save(self, folder: Path) -> None:
         """Let the workers write remnants into a folder, which they must all see; blocks built anew start there."""
         path = str(folder.resolve())
-        self._catch_up()
+        self._flush()
         self._ask_all(lambda wanted: (dask_worker.save, (self._place.name, self._name, wanted, path)))
         with self._lock:
             self._bases = [_Base(folder=path)]
 
     def load(self, folder: Path) -> None:
         """Build all blocks from the remnants in a folder."""
-        self._waiting.taken()
+        self._take_deferred()
         with self._lock:
             self._bases = [_Base(folder=str(folder.resolve()))]
             self._n_changes = 0
             self._tokens = dict.fromkeys(self._tokens, 0)
 
-    def leave(self) -> None:
-        """Give up the blocks."""
+    def close(self) -> None:
+        """Release the blocks."""
         self._place.forget(self._name)
 
     # Calls, and what is done when blocks are missing.
 
-    def _catch_up(self) -> None:
-        """Make the calls that wait."""
-        calls = self._waiting.taken()
-        if calls:
-            self._everywhere(calls)
-
-    def _everywhere(self, calls: list[Call]) -> dict[Any, Any]:
+    def _run(self, calls: list[Call]) -> dict[Any, Any]:
         """Make calls in one visit of every block; results of the last by node of the tree, or by partition."""
-        method = calls[-1][1]
-        n_partitions = self._place.n_partitions
+        method = calls[-1].method
+        n_partitions = self._n_partitions
         self._place.rebalance()
         longest = self._seconds.get(method, math.inf)
         start = time.monotonic()
@@ -147,7 +131,7 @@ class DaskBlocks:
             max(PATIENCE_FACTOR * longest, MIN_PATIENCE),
         )
         self._seconds[method] = max(self._seconds.get(method, 0.0), time.monotonic() - start)
-        changes = [copy.deepcopy(call) for call in calls if call[1] not in self._recipe.reads]
+        changes = [copy.deepcopy(call) for call in calls if not call.is_read_only]
         with self._lock:
             self._n_changes += len(changes)
             for base in self._bases:
@@ -263,12 +247,12 @@ class DaskBlocks:
                 )
                 futures.append((slot, cluster.submit(slot, dask_worker.build, *arguments)))
         start = time.monotonic()
-        longest = self._seconds.get("build", FIRST_BUILD_PATIENCE / PATIENCE_FACTOR)
+        longest = self._build_seconds or FIRST_BUILD_PATIENCE / PATIENCE_FACTOR
         for absent in cluster.gathered(futures, max(PATIENCE_FACTOR * longest, MIN_PATIENCE)):
             if absent is not LOST and base.copies is not None:
                 for partition in absent:
                     base.copies.pop(partition, None)
-        self._seconds["build"] = max(self._seconds.get("build", 0.0), time.monotonic() - start)
+        self._build_seconds = max(self._build_seconds, time.monotonic() - start)
 
 
 def _by_copy(base: _Base, partitions: list[int]) -> dict[Future | None, list[int]]:

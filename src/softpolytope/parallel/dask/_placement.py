@@ -19,7 +19,7 @@ from distributed import Future, fire_and_forget
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.parallel import BlockFactory, Source
 from softpolytope.parallel.dask import _worker as dask_worker
-from softpolytope.parallel.dask._blocks import DaskBlocks
+from softpolytope.parallel.dask._blocks import Block, DaskBlocks
 from softpolytope.parallel.dask._cluster import Cluster, Slot
 
 # Seconds between two looks for workers that have joined.
@@ -55,9 +55,9 @@ class DaskPartitionStore:
         self._deal(_slots_of(usable))
         self._leave_orphans(usable)
 
-    def home(self, recipe: BlockFactory) -> DaskBlocks:
-        """A home for the blocks that a recipe makes."""
-        return DaskBlocks(self, recipe, str(next(self._numbers)))
+    def blocks(self, factory: BlockFactory[Any, Block]) -> DaskBlocks[Block]:
+        """Return the blocks that a factory makes of the partitions."""
+        return DaskBlocks(self, factory, str(next(self._numbers)))
 
     def close(self) -> None:
         """Forget all rows and blocks."""

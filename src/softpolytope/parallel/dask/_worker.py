@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,12 @@ from distributed import get_worker
 from softpolytope.parallel import (
     BlockFactory,
     Call,
-    Node,
     PartitionCache,
     Raw,
     SavedState,
     Source,
     allowance,
-    merged,
+    collect,
     one_blas_thread,
     read_saved_state,
     saved_state_file,
@@ -66,27 +67,20 @@ def run_calls(place: str, home: str, wanted: list[Wanted], n_partitions: int, ca
     not here.
     """
     keeper = _known_keeper(place)
-    found: dict[Any, Any] = {}
     missing: list[int] = []
-    kind = calls[-1][0]
-    with one_blas_thread():
+
+    def results() -> Iterator[tuple[int, Any]]:
         for partition, token, number in wanted:
             if keeper is None or not keeper.has(home, partition, token, number):
                 missing.append(partition)
-                continue
-            result = keeper.run(home, partition, calls)
-            if kind == "total":
-                found[0, partition] = result
-                nodes: dict[Node, Any] = merged(found, n_partitions)
-                found = dict(nodes)
-            elif kind == "map":
-                found[partition] = result
             else:
-                found[partition] = None
-    return (found if kind != "each" else None), missing
+                yield partition, keeper.run(home, partition, calls)
+
+    with one_blas_thread():
+        return collect(calls[-1].kind, results(), n_partitions), missing
 
 
-def can_make(place: str, partitions: list[int], recipe: BlockFactory) -> list[int]:
+def can_make(place: str, partitions: list[int], recipe: BlockFactory[Any, Any]) -> list[int]:
     """Which of some partitions this worker has rows of."""
     keeper = _known_keeper(place)
     return [] if keeper is None else [part for part in partitions if keeper.can_make(part, recipe)]
@@ -95,7 +89,7 @@ def can_make(place: str, partitions: list[int], recipe: BlockFactory) -> list[in
 def build(
     place: tuple[str, Source | None, int | None, int, int],
     home: str,
-    recipe: BlockFactory,
+    recipe: BlockFactory[Any, Any],
     partitions: list[Wanted],
     raws: list[Raw] | None,
     copy: dict[int, SavedState] | str | None,
@@ -122,7 +116,7 @@ def build(
                 keeper.restore(home, number, remnants)
             if log:
                 # The results have been used; the last one is not wanted again.
-                keeper.run(home, number, [("each", method, arguments) for _, method, arguments in log])
+                keeper.run(home, number, [replace(call, kind="broadcast") for call in log])
             stay.number = n_changes
     return absent
 
