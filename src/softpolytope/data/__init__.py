@@ -5,7 +5,14 @@ cut into the same blocks. Column moments, feature summaries and standardization 
 this room draws random numbers of a model or evaluates a prior.
 """
 
-from softpolytope.data._checks import check_finite, check_labels_agree, ranges
+from softpolytope.data._checks import (
+    check_columns,
+    check_finite,
+    check_for_text,
+    check_labels_agree,
+    ranges,
+    validate_rows,
+)
 from softpolytope.data._dataset import BLOCK_ROWS, TrainingData
 from softpolytope.data._features import MIN_SPREAD, FeatureSummary
 from softpolytope.data._partitions import (
@@ -35,11 +42,14 @@ __all__ = [
     "SummaryBlock",
     "SummaryBlockFactory",
     "TrainingData",
+    "check_columns",
     "check_finite",
+    "check_for_text",
     "check_labels_agree",
     "identity_transform",
     "power_of_two",
     "ranges",
     "running_transform",
     "standardized_data",
+    "validate_rows",
 ]

@@ -5,8 +5,91 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
+from softpolytope.model import Design
+from softpolytope.parallel import is_dask_collection
+
+
+def validate_rows(estimator: BaseEstimator, X: object) -> Design:
+    """Return rows as a fitted estimator predicts them: doubles in C order, or CSR, with the columns of the fit.
+
+    Examples
+    --------
+    >>> from softpolytope import SoftplusClassifier
+    >>> from softpolytope.data import validate_rows
+    >>> model = SoftplusClassifier(inference="map", random_state=0).fit([[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5)
+    >>> validate_rows(model, [[1], [2]]).tolist()
+    [[1.0], [2.0]]
+    """
+    check_is_fitted(estimator)
+    if is_dask_collection(X):
+        raise ValueError("X is a Dask collection, but this method needs rows in memory. Pass X.compute().")
+    names = getattr(estimator, "feature_names_in_", None)
+    try:
+        rows: Design = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
+        )
+    except (TypeError, ValueError) as error:
+        check_for_text(X, error, names)
+        raise
+    check_finite(rows, names)
+    return rows
+
+
+def check_columns(estimator: BaseEstimator, n_features: int, names: Sequence[object] | None) -> None:
+    """Raise unless columns are those of the fit, by their number and, where both have names, by name and order."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    if names is not None and known is not None and list(names) != list(known):
+        wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
+        raise ValueError(f"the columns of X differ from those of the fit: X has {', '.join(wrong[:10])}.")
+
+
+def check_for_text(X: Any, error: Exception, known: Sequence[object] | None = None) -> None:
+    """Raise an error that names the first column without numbers, if that is why rows could not be converted.
+
+    `error` is what the conversion raised. If columns are `known`, wrong names of a table are the better message.
+    """
+    is_table = hasattr(X, "columns") and hasattr(X, "dtypes")
+    if not is_table and "could not convert string" not in str(error):
+        return
+    if is_table and known is not None and list(X.columns) != list(known):
+        return
+    found = _column_without_numbers(X, is_table=is_table)
+    if found is not None:
+        name, value = found
+        raise ValueError(
+            f"column {name!r} of X holds {value!r}, which is not a number; encode such columns first "
+            "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
+        ) from error
+
+
+def _column_without_numbers(X: Any, *, is_table: bool) -> tuple[object, object] | None:
+    """Return name and first bad value of the first column that cannot be converted to numbers."""
+    rows = None if is_table else np.asarray(X, dtype=object)
+    if rows is not None and rows.ndim != 2:
+        return None
+    for number in range(X.shape[1] if rows is None else rows.shape[1]):
+        column = (
+            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
+            if rows is None
+            else rows[:, number]
+        )
+        for value in column.tolist():
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return (X.columns[number] if is_table else number), value
+        if column.dtype.kind in "mM":
+            return (X.columns[number] if is_table else number), column[0]
+    return None
 
 
 def check_finite(X: Any, names: Any) -> None:

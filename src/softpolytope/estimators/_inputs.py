@@ -1,34 +1,24 @@
 """Checks of rows, labels and weights that users hand to a classifier."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import check_labels_agree
+from softpolytope.data import check_columns, check_labels_agree
 
 
 def take_columns(estimator: Any, n_features: int, names: Any, *, reset: bool) -> None:
     """Learn number and names of the columns from the first rows, or check those of later ones."""
-    known = getattr(estimator, "feature_names_in_", None)
     if not reset:
-        if n_features != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {n_features} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        if names is not None and known is not None and list(names) != list(known):
-            wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
-            raise ValueError(f"the columns of X are not those of the rows fitted; there are {', '.join(wrong[:10])}.")
+        check_columns(estimator, n_features, names)
         return
     estimator.n_features_in_ = n_features
     if names is not None:
         estimator.feature_names_in_ = names
-    elif known is not None:
+    elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 
 
@@ -43,48 +33,6 @@ def check_sizes(lower: FloatArray, upper: FloatArray, names: Any) -> None:
             f"{label} of X holds numbers of at most {largest[column]:g} in absolute value, so small that coefficients "
             "in its units would overflow. Multiply the column by a power of ten, or leave it out."
         )
-
-
-@contextmanager
-def naming_columns(X: Any, known: Any = None) -> Iterator[None]:
-    """Say which column it is where rows cannot be made numbers; if columns are known, of a table with these only."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        is_table = hasattr(X, "columns") and hasattr(X, "dtypes")
-        if not is_table and "could not convert string" not in str(error):
-            raise
-        if is_table and known is not None and list(X.columns) != list(known):
-            raise  # the names are wrong, and that is what was said
-        found = _column_without_numbers(X, is_table=is_table)
-        if found is None:
-            raise
-        name, value = found
-        raise ValueError(
-            f"column {name!r} of X holds {value!r}, which is not a number; encode such columns first "
-            "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
-        ) from error
-
-
-def _column_without_numbers(X: Any, *, is_table: bool) -> tuple[Any, Any] | None:
-    """Name and first bad value of the first column that cannot be made numbers."""
-    rows = None if is_table else np.asarray(X, dtype=object)
-    if rows is not None and rows.ndim != 2:
-        return None
-    for number in range(X.shape[1] if rows is None else rows.shape[1]):
-        column = (
-            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
-            if rows is None
-            else rows[:, number]
-        )
-        for value in column.tolist():
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return (X.columns[number] if is_table else number), value
-        if column.dtype.kind in "mM":
-            return (X.columns[number] if is_table else number), column[0]
-    return None
 
 
 def plain_labels(y: Any, name: str = "y") -> Any:

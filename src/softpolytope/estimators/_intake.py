@@ -9,11 +9,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import check_finite, ranges
+from softpolytope.data import check_finite, check_for_text, ranges
 from softpolytope.estimators._inputs import (
     check_class_weight,
     check_sizes,
-    naming_columns,
     plain_labels,
     row_weights,
     take_columns,
@@ -64,7 +63,7 @@ class IntakeMixin:
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Any, Any, FloatArray]:
         """Rows, labels and weights."""
-        with naming_columns(X):
+        try:
             X, y = validate_data(
                 self,
                 X,
@@ -76,6 +75,9 @@ class IntakeMixin:
                 ensure_min_samples=2 if is_first else 1,
                 reset=is_first,
             )
+        except (TypeError, ValueError) as error:
+            check_for_text(X, error)
+            raise
         names = getattr(self, "feature_names_in_", None)
         check_finite(X, names)
         check_sizes(*ranges(X), names)
