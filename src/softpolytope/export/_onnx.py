@@ -1,7 +1,7 @@
 """A fitted classifier as an ONNX graph of standard operators.
 
-All arithmetic inside is in doubles, whatever the type of the input: the layers multiply exponentials, and single
-precision would not keep five digits. log(1 + x) is x log(u) / (u - 1) with u = 1 + x, which is precise for small x as
+All arithmetic is in doubles, whatever the type of the input: the layers multiply exponentials, and single precision
+would lose all but five digits. log(1 + x) is x log(u) / (u - 1) with u = 1 + x, which is precise for small x as
 log(u) is not; 1 - e^-l is (1 - u) l / -log(u) with u = e^-l, precise for small l as 1 - u is not.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import Draws, Estimate, Posterior
+from softpolytope.model import Draws, FittedModel
 
 OPSET = 17
 # Above the one, log(1 + e^z) is z; below the other, e^z.
@@ -21,7 +21,7 @@ MIN_LOGIT = -36.0
 # Above the one, 1 - e^-l is 1; below the other, l.
 MAX_RATE = 40.0
 MIN_RATE = 1e-15
-# Where activations end, so that one of infinity is not NaN to the draws of which its expert is no part.
+# Upper limit of activations: infinity times a zero weight would be NaN in draws that do not have the expert.
 MAX_ACTIVATION = 1e300
 TINY = np.finfo(np.float64).tiny
 
@@ -29,59 +29,50 @@ InputType = Literal["float32", "float64"]
 
 
 class Builder(Protocol):
-    """Where nodes are added."""
+    """Graph to which nodes are added."""
 
     def constant(self, values: NDArray[Any]) -> str:
-        """The name of a constant tensor."""
+        """Add a constant tensor and return its name."""
         ...
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """The name of the output of a new node."""
+        """Add a node and return the name of its output."""
         ...
 
 
-def to_onnx(
-    posterior: Posterior, classes: NDArray[Any], estimate: Estimate, n_features: int, input_type: InputType = "float64"
-) -> Any:
-    """The model as an `onnx.ModelProto` with input X and outputs label and probabilities."""
+def to_onnx(model: FittedModel, input_type: InputType = "float64") -> Any:
+    """Return the model as an `onnx.ModelProto` with input X and outputs label and probabilities."""
     onnx = _onnx()
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}.")
     builder = _GraphBuilder(onnx)
-    label, probabilities = add_classifier(builder, "X", posterior, classes, estimate, input_type)
+    label, probabilities = add_classifier(builder, "X", model, input_type)
     kinds = onnx.TensorProto
     number = kinds.DOUBLE if input_type == "float64" else kinds.FLOAT
-    text = kinds.STRING if _is_text(classes) else kinds.INT64
+    text = kinds.STRING if _is_text(model.classes) else kinds.INT64
     describe = onnx.helper.make_tensor_value_info
     builder.nodes.append(onnx.helper.make_node("Identity", [label], ["label"]))
     builder.nodes.append(onnx.helper.make_node("Identity", [probabilities], ["probabilities"]))
     graph = onnx.helper.make_graph(
         builder.nodes,
         "softpolytope",
-        [describe("X", number, [None, n_features])],
-        [describe("label", text, [None]), describe("probabilities", number, [None, len(classes)])],
+        [describe("X", number, [None, model.n_features])],
+        [describe("label", text, [None]), describe("probabilities", number, [None, len(model.classes)])],
         builder.constants,
     )
-    model = onnx.helper.make_model(
+    document = onnx.helper.make_model(
         graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="softpolytope", ir_version=8
     )
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    onnx.checker.check_model(document, full_check=True)
+    return document
 
 
-def add_classifier(
-    builder: Builder,
-    rows: str,
-    posterior: Posterior,
-    classes: NDArray[Any],
-    estimate: Estimate,
-    output_type: InputType,
-) -> tuple[str, str]:
-    """Add the nodes of a classifier; returns the names of label and probabilities."""
+def add_classifier(builder: Builder, rows: str, model: FittedModel, output_type: InputType) -> tuple[str, str]:
+    """Add the nodes of a classifier, and return the names of label and probabilities."""
     doubles = builder.node("Cast", [rows], to=_type_code("float64"))
     columns = [
-        _add_regression(builder, doubles, [labeling.chosen(estimate) for labeling in regression.labelings])
-        for regression in posterior.regressions
+        _add_regression(builder, doubles, [labeling.chosen(model.estimate) for labeling in regression.labelings])
+        for regression in model.posterior.regressions
     ]
     if len(columns) == 1:
         positive, negative = columns[0]
@@ -91,14 +82,15 @@ def add_classifier(
         joined = [builder.node("Concat", [pair[side] for pair in columns], axis=1) for side in (0, 1)]
         logs = [builder.node("Log", [builder.node("Max", [part, tiny])]) for part in joined]
         probabilities = builder.node("Softmax", [builder.node("Sub", logs)], axis=1)
-    place = builder.node("ArgMax", [probabilities], axis=1, keepdims=0)
+    index = builder.node("ArgMax", [probabilities], axis=1, keepdims=0)
+    classes = model.classes
     names = np.array(classes.tolist(), dtype=object) if _is_text(classes) else classes.astype(np.int64)
-    label = builder.node("Gather", [builder.constant(names), place], axis=0)
+    label = builder.node("Gather", [builder.constant(names), index], axis=0)
     return label, builder.node("Cast", [probabilities], to=_type_code(output_type))
 
 
 def _add_regression(builder: Builder, rows: str, sides: list[Draws]) -> tuple[str, str]:
-    """P(y = 1) and P(y = 0), each (rows, 1): the mean over draws, of the labeling and its opposite."""
+    """Add P(y = 1) and P(y = 0), each (rows, 1): the mean over draws of the labeling and its opposite."""
     rates = [_add_rates(builder, rows, draws) for draws in sides]
     survivals = [builder.node("Exp", [builder.node("Neg", [rate])]) for rate in rates]
     events = [_add_event(builder, rate) for rate in rates]
@@ -108,13 +100,13 @@ def _add_regression(builder: Builder, rows: str, sides: list[Draws]) -> tuple[st
         positive = builder.node("Add", [events[0], survivals[1]])
         negative = builder.node("Add", [survivals[0], events[1]])
         share *= 0.5
-    # A product, because ReduceMean is written in two ways that no version of ONNX takes both of.
+    # A product: ReduceMean has two notations, and each version of ONNX accepts only one of them.
     shares = builder.constant(np.full((len(sides[0]), 1), share))
     return builder.node("MatMul", [positive, shares]), builder.node("MatMul", [negative, shares])
 
 
 def _add_event(builder: Builder, rate: str) -> str:
-    """1 - e^-l, precise for every l: below 1e-15 it is l, above 40 it is 1."""
+    """Add 1 - e^-l, precise for every l: below 1e-15 it is l, above 40 it is 1."""
     lower, upper, one = (builder.constant(np.array(value)) for value in (MIN_RATE, MAX_RATE, 1.0))
     inside = builder.node("Max", [builder.node("Min", [rate, upper]), lower])
     u = builder.node("Exp", [builder.node("Neg", [inside])])
@@ -124,7 +116,7 @@ def _add_event(builder: Builder, rate: str) -> str:
 
 
 def _add_rates(builder: Builder, rows: str, draws: Draws) -> str:
-    """lambda, (rows, draws): all experts of all draws side by side, then one product with their weights."""
+    """Add lambda, (rows, draws): all experts of all draws side by side, then one product with their weights."""
     n_experts, n_layers, _ = draws.coefficients.shape
     log_activation = ""
     for layer in range(n_layers):
@@ -140,7 +132,7 @@ def _add_rates(builder: Builder, rows: str, draws: Draws) -> str:
 
 
 def _weight_matrix(draws: Draws, n_experts: int) -> FloatArray:
-    """Weights of the experts, (experts, draws)."""
+    """Return the weights of the experts, (experts, draws)."""
     matrix = np.zeros((n_experts, len(draws)))
     for draw, (start, stop) in enumerate(zip(draws.starts, draws.starts[1:], strict=False)):
         matrix[start:stop, draw] = draws.expert_weights[start:stop]
@@ -148,7 +140,7 @@ def _weight_matrix(draws: Draws, n_experts: int) -> FloatArray:
 
 
 def _add_log_softplus(builder: Builder, logit: str) -> str:
-    """log log(1 + e^z), precise for every z: below -36 it is z, above 40 it is log z."""
+    """Add log log(1 + e^z), precise for every z: below -36 it is z, above 40 it is log z."""
     lower, upper, one = (builder.constant(np.array(value)) for value in (MIN_LOGIT, MAX_LOGIT, 1.0))
     inside = builder.node("Max", [builder.node("Min", [logit, upper]), lower])
     odds = builder.node("Exp", [inside])
@@ -161,7 +153,7 @@ def _add_log_softplus(builder: Builder, logit: str) -> str:
 
 
 class _GraphBuilder:
-    """Nodes and constants of a graph of our own."""
+    """Nodes and constants of a complete graph."""
 
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
@@ -180,7 +172,7 @@ class _GraphBuilder:
 
 
 class _ContainerBuilder:
-    """Nodes of a graph that skl2onnx is making, for a classifier inside a pipeline."""
+    """Nodes of a graph that skl2onnx builds for a pipeline with one of our classifiers."""
 
     def __init__(self, scope: Any, container: Any) -> None:
         self._scope = scope
@@ -224,28 +216,22 @@ def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """What skl2onnx calls for one of our classifiers."""
-    classifier = operator.raw_operator
+    """Convert one of our classifiers inside a pipeline; skl2onnx calls this."""
+    model: FittedModel = operator.raw_operator.model_
     is_double = type(operator.inputs[0].type).__name__.startswith("Double")
     builder = _ContainerBuilder(scope, container)
-    label, probabilities = add_classifier(
-        builder,
-        operator.inputs[0].full_name,
-        classifier.posterior_,
-        classifier.classes_,
-        classifier.estimate,
-        "float64" if is_double else "float32",
-    )
+    output_type: InputType = "float64" if is_double else "float32"
+    label, probabilities = add_classifier(builder, operator.inputs[0].full_name, model, output_type)
     for name, output in zip((label, probabilities), operator.outputs, strict=True):
         node_name = scope.get_unique_operator_name("Identity")
         container.add_node("Identity", [name], [output.full_name], op_version=OPSET, name=node_name)
 
 
 def _is_text(classes: NDArray[Any]) -> bool:
-    """Whether labels are text; numbers that ONNX has no labels for are refused."""
+    """Return whether labels are text; raise for numbers that cannot be labels in ONNX."""
     if classes.dtype.kind in "OU":
         return True
-    # Exact in every type: the largest label of ONNX itself is no double.
+    # Compared as Python numbers: the largest ONNX label is not a double.
     beyond = [label for label in classes.tolist() if not -(2**63) <= label < 2**63]
     if beyond:
         raise ValueError(
@@ -254,7 +240,9 @@ def _is_text(classes: NDArray[Any]) -> bool:
         )
     if classes.dtype.kind in "iub" or bool((classes == classes.astype(np.int64)).all()):
         return False
-    raise ValueError("ONNX labels must be text or whole numbers; code the classes as one of these.")
+    raise ValueError(
+        f"ONNX labels must be text or integers; got {classes.tolist()[0]!r}. Code the classes as one of these."
+    )
 
 
 def _type_code(name: str) -> int:

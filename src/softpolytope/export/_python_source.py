@@ -1,4 +1,4 @@
-"""A fitted classifier as a Python function that needs nothing but the standard library."""
+"""A fitted classifier as Python functions that need only the standard library."""
 
 import ast
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.model import Draws, Estimate, Posterior
+from softpolytope.model import Draws, FittedModel
 
 _TEMPLATE = '''"""Class probabilities of a model; written by softpolytope, needs only the standard library."""
 
@@ -69,19 +69,19 @@ def _rate(experts, x):
 '''
 
 
-def python_source(posterior: Posterior, classes: NDArray[Any], estimate: Estimate, n_features: int) -> str:
-    """The text of a module with `predict_proba(x)` and `predict(x)` for one row."""
+def python_source(model: FittedModel) -> str:
+    """Return the text of a module with `predict_proba(x)` and `predict(x)` for one row."""
     regressions = [
-        [_draws_literal(labeling.chosen(estimate)) for labeling in regression.labelings]
-        for regression in posterior.regressions
+        [_draws_literal(labeling.chosen(model.estimate)) for labeling in regression.labelings]
+        for regression in model.posterior.regressions
     ]
     text = repr(regressions).replace("], [", "],\n [")
-    return _TEMPLATE.format(classes=_labels_literal(classes), n_features=n_features, regressions=text)
+    return _TEMPLATE.format(classes=_labels_literal(model.classes), n_features=model.n_features, regressions=text)
 
 
 def _labels_literal(classes: NDArray[Any]) -> str:
-    """The labels as Python writes them; those that it cannot are refused."""
-    # Arrays of objects may hold NumPy's own texts and numbers, whose names a bare interpreter does not know.
+    """Return the labels as a Python literal; raise if they are neither text nor numbers."""
+    # Arrays of objects may hold NumPy scalars, whose names mean nothing without NumPy.
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes.tolist()]
     text = repr(labels)
     try:
@@ -89,14 +89,14 @@ def _labels_literal(classes: NDArray[Any]) -> str:
     except (ValueError, SyntaxError):
         is_same = False
     if not is_same:
-        raise ValueError(f"Python source holds labels that are text or numbers; got {text}.")
+        raise ValueError(f"Python source needs labels that are text or numbers; got {text}.")
     return text
 
 
 def _draws_literal(draws: Draws) -> list[list[tuple[float, list[list[float]]]]]:
-    """Plain lists of numbers, which Python writes with all their digits."""
-    found = []
+    """Return draws as plain lists of numbers, which Python writes with all their digits."""
+    literal = []
     for start, stop in zip(draws.starts, draws.starts[1:], strict=False):
         experts = zip(draws.expert_weights[start:stop], draws.coefficients[start:stop], strict=True)
-        found.append([(float(weight), np.asarray(layers).tolist()) for weight, layers in experts])
-    return found
+        literal.append([(float(weight), np.asarray(layers).tolist()) for weight, layers in experts])
+    return literal

@@ -5,14 +5,22 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import FloatArray
 from softpolytope.inspection._leave_one_out import labeling_logs, mixture_logs
-from softpolytope.model import Draws, LabelingPosterior, Posterior
+from softpolytope.model import Design, Draws, FittedModel, LabelingPosterior, Posterior
 
 
-def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
+def to_datatree(model: FittedModel, rows: Design | None = None, y: ArrayLike | None = None) -> Any:
+    """Return the posterior of chains for ArviZ, and with training rows and labels their log-likelihood."""
+    model.check_has_chains("to_datatree")
+    if rows is None or y is None:
+        return posterior_tree(model.posterior)
+    return posterior_tree(model.posterior, rows, model.encode_labels(y, rows.shape[0]))
+
+
+def posterior_tree(posterior: Posterior, X: Design | None = None, codes: NDArray[np.intp] | None = None) -> Any:
     """Return groups `posterior`, `sample_stats` and, given rows and labels, `log_likelihood` and `observed_data`.
 
     Experts have no identity from one draw to the next, so no variable depends on how they are numbered:
@@ -37,8 +45,7 @@ def to_datatree(posterior: Posterior, X: Any = None, labels: Any = None) -> Any:
         "posterior": xarray.Dataset(variables, coordinates),
         "sample_stats": xarray.Dataset(statistics, coordinates),
     }
-    if X is not None and labels is not None:
-        codes = np.asarray(labels)
+    if X is not None and codes is not None:
         rows = {"row": np.arange(len(codes))}
         datasets["log_likelihood"] = _row_logs(posterior, X, codes).assign_coords(rows)
         datasets["observed_data"] = xarray.Dataset({"y": (("row",), codes)}, rows)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from softpolytope._typing import FloatArray
+from softpolytope.model import FittedModel
 
 # Above this, chains are said to disagree. Vehtari et al. recommend 1.01, for four chains of a thousand draws; of two
 # chains of 50 draws, as many as are kept by default, R-hat is above that more often than not, however well they mix.
@@ -216,3 +217,20 @@ def _autocovariance(draws: FloatArray) -> FloatArray:
     spectrum = np.fft.rfft(deviations, 2 * n_draws, axis=1)
     squared = spectrum.real**2 + spectrum.imag**2
     return np.asarray(np.fft.irfft(squared, 2 * n_draws, axis=1)[:, :n_draws] / n_draws)
+
+
+def diagnose_model(model: FittedModel) -> list[Diagnosis]:
+    """Diagnose log-likelihood, number of experts and probabilities at training rows of a model with chains."""
+    model.check_has_chains("diagnostics")
+    quantities: dict[str, FloatArray] = {}
+    regressions = model.posterior.regressions
+    for index, (regression, probes) in enumerate(zip(regressions, model.probe_probabilities, strict=True)):
+        prefix = "" if len(regressions) == 1 else f" of class {model.classes.tolist()[index]!r}"
+        for number, labeling in enumerate(regression.labelings):
+            suffix = prefix if len(regression.labelings) == 1 else f"{prefix}, labeling {number}"
+            quantities[f"log-likelihood{suffix}"] = labeling.log_likelihood[:, model.n_burn_in :]
+            quantities[f"number of experts{suffix}"] = labeling.n_active[:, model.n_burn_in :]
+        probabilities = probes.reshape(regression.labelings[0].n_chains, -1, probes.shape[1])
+        for probe in range(probabilities.shape[2]):
+            quantities[f"{PROBABILITY} {probe}{prefix}"] = probabilities[:, :, probe]
+    return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from softpolytope._typing import BoolArray
-from softpolytope.model import TrainingRows, checksum_of, row_hashes
+from softpolytope.data import validate_rows
+from softpolytope.model import FittedClassifier, TrainingRows, checksum_of, fitted_model, row_hashes
 
 # Rows that have nothing to do with the training rows are taken for them once in so many times.
 FALSE_ALARM = 1e-4
@@ -59,7 +61,7 @@ class Overlap:
         )
 
 
-def overlap_with_training(classifier: Any, X: Any) -> Overlap | None:
+def overlap_with_training(classifier: FittedClassifier, X: ArrayLike) -> Overlap | None:
     """Compare rows with those a classifier was trained on.
 
     Parameters
@@ -86,8 +88,8 @@ def overlap_with_training(classifier: Any, X: Any) -> Overlap | None:
     >>> overlap.n_known, overlap.share
     (50, 0.5)
     """
-    known: TrainingRows | None = getattr(classifier, "_training_rows", None)
-    return None if known is None else overlap_of(known, classifier._validated_rows(X))
+    known = fitted_model(classifier, "overlap_with_training").training_rows
+    return None if known is None else overlap_of(known, validate_rows(classifier, X))
 
 
 def overlap_of(known: TrainingRows, rows: Any) -> Overlap:

@@ -5,10 +5,16 @@ as collections of draws. This room imports nothing of ours but array types, and 
 """
 
 from softpolytope.model._expected_counts import expected_counts
-from softpolytope.model._fitted import Features, FittedClassifier, FittedModel, fitted_model
+from softpolytope.model._fitted import (
+    Features,
+    FittedClassifier,
+    FittedModel,
+    class_index,
+    encode_labels,
+    fitted_model,
+)
 from softpolytope.model._flat_log_posterior import FlatLogPosterior, FlatPrior
 from softpolytope.model._log_posterior import CollapsedPrior, Design, Observations, log_posterior
-from softpolytope.model._multiclass import combined
 from softpolytope.model._posterior import (
     Draws,
     Estimate,
@@ -16,6 +22,7 @@ from softpolytope.model._posterior import (
     Posterior,
     RegressionPosterior,
     check_estimate,
+    combined,
 )
 from softpolytope.model._prior import Prior
 from softpolytope.model._softplus import (
@@ -50,7 +57,9 @@ __all__ = [
     "Workspace",
     "check_estimate",
     "checksum_of",
+    "class_index",
     "combined",
+    "encode_labels",
     "expected_counts",
     "fitted_model",
     "log_activations",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import BoolArray, FloatArray
@@ -61,7 +61,7 @@ class FittedModel:
     @property
     def labelings(self) -> list[LabelingPosterior]:
         """Posteriors of all labelings, regression after regression."""
-        return [labeling for regression in self.posterior.regressions for labeling in regression.labelings]
+        return self.posterior.labelings
 
     @property
     def targets(self) -> list[tuple[Any, Any]]:
@@ -79,25 +79,46 @@ class FittedModel:
                 'with inference="gibbs".'
             )
 
-    def class_index(self, target: Any) -> int:
+    def class_index(self, target: object) -> int:
         """Return the index of a class, by default of the second of two."""
-        classes = self.classes.tolist()
-        if target is None and len(classes) > 2:
-            raise ValueError(f"target must be one of the classes {classes}.")
-        if target is not None and target not in classes:
-            raise ValueError(f"target must be one of the classes {classes}; got {target!r}.")
-        return 1 if target is None else int(classes.index(target))
+        return class_index(target, self.classes)
 
-    def encode_labels(self, y: Any, n_rows: int) -> NDArray[np.intp]:
-        """Return labels as indices of classes; raise unless there is a known one for each row."""
-        labels = np.asarray(y)
-        if labels.shape != (n_rows,):
-            raise ValueError(f"y must hold one label for each of the {n_rows} rows of X; got shape {labels.shape}.")
-        is_known = np.isin(labels, self.classes)
-        if not is_known.all():
-            unknown = labels[~is_known].tolist()[0]
-            raise ValueError(f"y holds {unknown!r}, which is not one of the classes {self.classes.tolist()}.")
-        return np.asarray(np.searchsorted(self.classes, labels))
+    def encode_labels(self, y: ArrayLike, n_rows: int) -> NDArray[np.intp]:
+        """Return labels as indices of classes; raise unless each row has one of the classes."""
+        return encode_labels(y, self.classes, n_rows)
+
+
+def class_index(target: object, classes: NDArray[Any]) -> int:
+    """Return the index of a class, by default of the second of two."""
+    labels = classes.tolist()
+    if target is None and len(labels) > 2:
+        raise ValueError(f"target must be one of the classes {labels}.")
+    if target is not None and target not in labels:
+        raise ValueError(f"target must be one of the classes {labels}; got {target!r}.")
+    return 1 if target is None else int(labels.index(target))
+
+
+def encode_labels(y: ArrayLike, classes: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+    """Return labels as indices of sorted classes; raise unless each row has one of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.model import encode_labels
+    >>> encode_labels(["no", "yes", "no"], np.array(["no", "yes"]), 3).tolist()
+    [0, 1, 0]
+    """
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y must hold one label for each of the {n_rows} rows of X; got shape {labels.shape}.")
+    is_known = np.isin(labels, classes)
+    if not is_known.all():
+        row = int(np.argmin(is_known))
+        raise ValueError(
+            f"y holds {labels.tolist()[row]!r} at row {row}, which is not one of the classes {classes.tolist()}. Leave "
+            "such rows out, or give labels of the type the model was fitted with."
+        )
+    return np.asarray(np.searchsorted(classes, labels))
 
 
 class FittedClassifier(Protocol):

@@ -8,10 +8,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.model._kernels import predict as _predict
+from softpolytope.model._log_posterior import Design
 from softpolytope.model._softplus import log_negative_probability, log_positive_probability
 
 Estimate = Literal["mean", "best"]
@@ -243,8 +244,49 @@ def _mean_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray
     return positive, negative
 
 
+def combined(positive: FloatArray, negative: FloatArray) -> FloatArray:
+    """Return class probabilities, which sum to one, from P(class) and P(not class), both (classes, ...).
+
+    The regressions are treated as independent and conditioned on exactly one of them being right: P(c) is proportional
+    to the odds of c. `benchmarks/multiclass.py` compares this with dividing the probabilities by their sum.
+    """
+    log_odds = np.log(np.maximum(positive, np.finfo(float).tiny)) - np.log(np.maximum(negative, np.finfo(float).tiny))
+    odds = np.exp(log_odds - log_odds.max(axis=0))
+    return np.asarray(odds / odds.sum(axis=0))
+
+
 @dataclass(frozen=True, slots=True)
 class Posterior:
     """The whole fitted model: one regression for two classes, one per class for more."""
 
     regressions: tuple[RegressionPosterior, ...]
+
+    @property
+    def labelings(self) -> list[LabelingPosterior]:
+        """Posteriors of all labelings, regression after regression."""
+        return [labeling for regression in self.regressions for labeling in regression.labelings]
+
+    def class_probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> FloatArray:
+        """Return the probabilities of the classes, (rows, classes), averaged over draws."""
+        pairs = [regression.probabilities(X, estimate, n_threads) for regression in self.regressions]
+        if len(pairs) == 1:
+            return np.column_stack([pairs[0][1], pairs[0][0]])
+        positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
+        return np.ascontiguousarray(combined(positive, negative).T)
+
+    def class_log_probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> FloatArray:
+        """Return the logarithms of the probabilities of the classes, (rows, classes), finite in both tails."""
+        pairs = [regression.log_probabilities(X, estimate, n_threads) for regression in self.regressions]
+        if len(pairs) == 1:
+            return np.column_stack([pairs[0][1], pairs[0][0]])
+        # As in `combined`: the probability of a class is proportional to its odds.
+        log_odds = np.stack([positive - negative for positive, negative in pairs])
+        return np.ascontiguousarray(log_softmax(log_odds, axis=0).T)
+
+    def class_probability_draws(self, X: Design, n_threads: int = 1) -> FloatArray:
+        """Return the probabilities by draw: of the second of two classes (draws, rows), else (draws, rows, classes)."""
+        pairs = [regression.both_probability_draws(X, "mean", n_threads) for regression in self.regressions]
+        if len(pairs) == 1:
+            return pairs[0][0]
+        positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
+        return np.ascontiguousarray(np.moveaxis(combined(positive, negative), 0, -1))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from softpolytope.model import encode_labels
 from softpolytope.report._scores import Calibration, Score, auc_of, majority_score, model_calibration, score_of
-from softpolytope.report._summary import checked_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +90,4 @@ def evaluate(
 def _codes(classes: NDArray[Any], labels: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     """Return the places of labels among the classes, which may be in any order."""
     order = np.argsort(classes)
-    return np.asarray(order[checked_codes(classes[order], labels, n_rows)])
+    return np.asarray(order[encode_labels(labels, classes[order], n_rows)])

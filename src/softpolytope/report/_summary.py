@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data import validate_rows
 from softpolytope.geometry import ExpertRegion, LabelingPolytopes
 from softpolytope.inspection import Diagnosis, Overlap, overlap_with_training
-from softpolytope.model import Draws, Features, LabelingPosterior, Posterior, combined
+from softpolytope.model import Draws, Features, FittedModel, LabelingPosterior, Posterior, combined
 from softpolytope.report._given import ReportOptions, raw_columns
 from softpolytope.report._scores import (
     LEVEL,
@@ -139,15 +140,16 @@ def summarize_model(classifier: Any, X: Any, y: Any, given: ReportOptions) -> Co
             "a pipeline, give the last step, and rows as the steps before leave them; of a TableClassifier, "
             "named_classifier(), and rows by its encode."
         )
-    rows = classifier._validated_rows(X)
-    codes = checked_codes(classifier.classes_, y, rows.shape[0])
+    rows = validate_rows(classifier, X)
+    model: FittedModel = classifier.model_
+    codes = model.encode_labels(y, rows.shape[0])
     # The rows as they were given: scikit-learn would miss their names otherwise.
     probabilities = classifier.predict_proba(X)
     decisions = np.searchsorted(classifier.classes_, classifier.predict(X))
     polytopes = classifier.polytopes(THRESHOLD)
     features = _named(polytopes[0].features, given.feature_names)
     classes = tuple(str(name) for name in classifier.classes_.tolist())
-    has_draws = bool(classifier._has_posterior_spread())
+    has_draws = model.has_posterior_spread
     title = given.title if given.title is not None else f"Report on a {type(classifier).__name__}"
     overlap = overlap_with_training(classifier, X)
     return Content(
@@ -159,7 +161,7 @@ def summarize_model(classifier: Any, X: Any, y: Any, given: ReportOptions) -> Co
         str(classifier.estimate),
         str(classifier.inference_),
         has_draws,
-        int(getattr(classifier, "_first_kept", 0)) if classifier.inference_ == "gibbs" else 0,
+        model.n_burn_in if model.inference == "gibbs" else 0,
         rows,
         codes,
         probabilities,
@@ -190,21 +192,6 @@ def _on_new_rows(
     new = ~overlap.is_known
     own = score_of("This model, on new rows", probabilities[new], decisions[new], codes[new])
     return own, majority_score(codes[new], probabilities.shape[1])
-
-
-def checked_codes(classes: NDArray[Any], y: Any, n_rows: int) -> NDArray[np.intp]:
-    """Labels as numbers of classes."""
-    labels = np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise ValueError(f"y must hold one label for each of the {n_rows} rows of X; got shape {labels.shape}.")
-    is_known = np.isin(labels, classes)
-    if not is_known.all():
-        row = int(np.argmin(is_known))
-        raise ValueError(
-            f"y holds {labels.tolist()[row]!r} at row {row}, which is none of the model's classes {classes.tolist()}. "
-            "Leave such rows out, or give labels of the type the model was fitted with."
-        )
-    return np.asarray(np.searchsorted(classes, labels))
 
 
 def _named(features: Features, names: Sequence[str] | None) -> Features:

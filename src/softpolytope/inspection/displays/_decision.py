@@ -135,7 +135,7 @@ class DecisionDisplay(_drawing.Display):
         _drawing.pyplot()
         check_is_ours(estimator, cls.__name__)
         subject = subject_of(target_of(estimator, target), response, labeling, estimate, threshold)
-        subject = replace(subject, has_posterior_spread=estimator._has_posterior_spread())
+        subject = replace(subject, has_posterior_spread=estimator.model_.has_posterior_spread)
         seen = view_of(estimator, X, view, at, n_cells)
         rows = seen.rows()
         probability = surface(estimator, subject.with_response("probability"), rows)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from softpolytope._deprecation import accept_old_keyword
 from softpolytope._typing import FloatArray
+from softpolytope.data import validate_rows
 from softpolytope.geometry import linear_predictors
 from softpolytope.inspection.displays import _drawing
 from softpolytope.inspection.displays._target import check_is_ours, codes_of, target_of
@@ -87,7 +88,7 @@ class LatentCountsDisplay(_drawing.Display):
         _drawing.pyplot()
         check_is_ours(estimator, cls.__name__)
         chosen = target_of(estimator, target).labeling(labeling)
-        rows = estimator._validated_rows(X)
+        rows = validate_rows(estimator, X)
         is_positive = chosen.positives(codes_of(estimator, y, rows.shape[0]))
         if not is_positive.any():
             raise ValueError(f"y has no row of {chosen.name}, and the counts of all others are zero.")

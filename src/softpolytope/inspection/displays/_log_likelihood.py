@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import validate_rows
 from softpolytope.inspection.displays import _drawing
 from softpolytope.inspection.displays._target import check_is_ours, target_of
 
@@ -61,11 +62,11 @@ class LogLikelihoodDisplay(_drawing.Display):
         """
         _drawing.pyplot()
         check_is_ours(estimator, cls.__name__)
-        estimator._check_has_chains(cls.__name__)
+        estimator.model_.check_has_chains(cls.__name__)
         n_rows = _n_rows(estimator, X, sample_weight)
         labelings = target_of(estimator, target).labelings
         traces = {labeling.name: labeling.posterior.log_likelihood / n_rows for labeling in labelings}
-        return cls(traces, int(estimator._first_kept)).plot(ax)
+        return cls(traces, int(estimator.model_.n_burn_in)).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw a line per chain.
@@ -94,8 +95,8 @@ def _n_rows(estimator: Any, X: ArrayLike | None, sample_weight: ArrayLike | None
     if X is None:
         if sample_weight is not None:
             raise ValueError("sample_weight was given without X. Give both, or neither.")
-        return float(estimator._fits[0].features.weight)
-    n_rows = float(estimator._validated_rows(X).shape[0])
+        return float(estimator.model_.weight)
+    n_rows = float(validate_rows(estimator, X).shape[0])
     if sample_weight is None:
         return n_rows
     weights = np.asarray(sample_weight, dtype=np.float64)

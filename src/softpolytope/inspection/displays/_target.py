@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import BoolArray
-from softpolytope.model import LabelingPosterior
+from softpolytope.model import LabelingPosterior, class_index, encode_labels, fitted_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +45,12 @@ class Target:
 
 def check_is_ours(estimator: Any, display: str) -> None:
     """Raise unless the estimator is a fitted classifier of this package."""
-    if not hasattr(estimator, "_validated_rows"):
-        raise ValueError(
-            f"{display} needs a classifier of softpolytope; got {type(estimator).__name__}. Of a pipeline, give the "
-            "last step, and rows as the steps before leave them."
-        )
-    check_is_fitted(estimator)
+    fitted_model(estimator, display)
 
 
 def code_of(estimator: Any, target: Any) -> int:
     """The number of a class; by default the second of two."""
-    classes = estimator.classes_.tolist()
-    if target is None and len(classes) > 2:
-        raise ValueError(f"target must be one of the classes {classes}.")
-    if target is not None and target not in classes:
-        raise ValueError(f"target must be one of the classes {classes}; got {target!r}.")
-    return 1 if target is None else int(classes.index(target))
+    return class_index(target, estimator.classes_)
 
 
 def target_of(estimator: Any, target: Any) -> Target:
@@ -86,7 +75,4 @@ def target_of(estimator: Any, target: Any) -> Target:
 
 def codes_of(estimator: Any, y: Any, n_rows: int) -> NDArray[np.intp]:
     """Labels as numbers of classes."""
-    labels = np.asarray(y)
-    if labels.shape != (n_rows,) or not np.isin(labels, estimator.classes_).all():
-        raise ValueError(f"y must hold one of the classes {estimator.classes_.tolist()} for each row of X.")
-    return np.asarray(np.searchsorted(estimator.classes_, labels))
+    return encode_labels(y, estimator.classes_, n_rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import validate_rows
 from softpolytope.inspection.displays._plane import Plane, bounds_of, plane_of_features
 
 
@@ -40,7 +41,7 @@ def view_of(estimator: Any, X: ArrayLike, chosen: Sequence[Any] | Plane | None, 
     """A view that holds all rows; the estimator says whether they are rows at all."""
     if not n_cells >= 2:
         raise ValueError(f"n_cells must be at least 2; got {n_cells!r}.")
-    rows = _dense(estimator._validated_rows(X))
+    rows = _dense(validate_rows(estimator, X))
     names = _feature_names(estimator)
     if isinstance(chosen, Plane):
         plane = chosen
