@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.model._multiclass import combined
+from softpolytope.model import combined
 
 
 def data_sets():

@@ -76,7 +76,7 @@ def test_mean_is_the_mean_of_the_draws(fitted, moons):
     assert fitted.predict_proba(X)[:, 1] == pytest.approx(draws.mean(axis=0), abs=1e-12)
     interval = fitted.predict_interval(X, level=0.8)
     assert interval == pytest.approx(np.quantile(draws, [0.1, 0.9], axis=0).T)
-    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
         fitted.predict_interval(X, level=89)
 
 

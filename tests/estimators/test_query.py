@@ -96,7 +96,7 @@ def test_modes_are_warned_of(moons):
     X, y = moons
     modes = SumStackSoftplusClassifier(inference="map", max_experts=3, n_restarts=2, random_state=0).fit(X, y)
     for call, what in ((modes.predict_uncertainty, "epistemic uncertainties"), (modes.query, "queries")):
-        with pytest.warns(UserWarning, match=f"these {what} go by the spread of modes") as caught:
+        with pytest.warns(UserWarning, match=f"these {what} are based on the spread of modes") as caught:
             call(X)
         assert caught[0].filename == __file__
     bootstrapped = clone(modes).set_params(bootstrap=True).fit(X, y)
@@ -104,13 +104,16 @@ def test_modes_are_warned_of(moons):
     assert bootstrapped.predict_uncertainty(X).epistemic.max() > 0.0
 
 
-def test_many_rows_are_the_same_at_every_call(fitted, moons):
-    """For an integer seed, though labels are sampled; the generator is none that `fit` used."""
+def test_many_rows_are_the_same_at_every_call(fitted, moons, monkeypatch):
+    """An integer seed gives the same rows, though labels are sampled; the generator is not one that `fit` used."""
     X, _ = moons
     rows = fitted.query(X, 40, about="parameters")
     assert len(set(rows.tolist())) == 40
     assert np.array_equal(fitted.query(X, 40, about="parameters"), rows)
-    generators = [fitted._query_generator(40) for _ in range(2)]
+    generators = []
+    monkeypatch.setattr(_uncertainty, "select_bald", lambda _probabilities, _n, rng: generators.append(rng))
+    for _ in range(2):
+        fitted.query(X, 40, about="parameters")
     assert generators[0].random() == generators[1].random() != np.random.default_rng(0).random()
 
 
@@ -147,7 +150,7 @@ def test_one_draw_disagrees_with_nobody(moons):
     """There is nothing to ask by."""
     model = SoftplusClassifier(inference="gibbs", n_chains=1, n_sweeps=4, n_draws=1, random_state=0).fit(*moons)
     assert model.predict_uncertainty(moons[0]).epistemic.max() == 0.0
-    with pytest.raises(ValueError, match="query asks where draws disagree, and this model has one"):
+    with pytest.raises(ValueError, match="query requires draws that can disagree, but this model has only one"):
         model.query(moons[0])
 
 

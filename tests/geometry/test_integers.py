@@ -108,7 +108,7 @@ def test_the_user_decides_otherwise(model):
 
 def test_integer_must_be_auto_or_a_list(model):
     """The message says so."""
-    with pytest.raises(ValueError, match=r"integer must be \"auto\" or a list .* got the text 'x0': write \['x0'\]"):
+    with pytest.raises(ValueError, match=r"integer must be \"auto\" or a list .* got the text 'x0'\. Write \['x0'\]"):
         model.counterfactual(patients()[0][:1], integer="x0")
 
 

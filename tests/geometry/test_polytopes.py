@@ -161,7 +161,7 @@ def test_batches_widen_the_range(rows):
     model = SumSoftplusClassifier(random_state=0, n_restarts=1)
     for part in range(3):
         model.partial_fit(X[part::3], y[part::3], classes=[0, 1])
-    features = model._features()
+    features = model.model_.features
     np.testing.assert_allclose(features.scale, X.std(axis=0), rtol=1e-9)
     assert (features.lower == X.min(axis=0)).all()
 
@@ -173,7 +173,7 @@ def test_sparse_rows_have_the_same_features(rows):
     classifier = SumSoftplusClassifier(random_state=0, n_restarts=1)
     dense, thin = (clone(classifier).fit(kind, y) for kind in (X, sparse.csr_array(X)))
     for name in ("scale", "lower", "upper"):
-        np.testing.assert_allclose(getattr(thin._features(), name), getattr(dense._features(), name), rtol=1e-9)
+        np.testing.assert_allclose(getattr(thin.model_.features, name), getattr(dense.model_.features, name), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ class TestDecisionDisplay:
         X, y = circle
         with pytest.raises(ValueError, match="features"):
             DecisionDisplay.from_estimator(summed, X[:, :1], y)
-        with pytest.raises(ValueError, match="y must hold one of the classes"):
+        with pytest.raises(ValueError, match="not one of the classes"):
             DecisionDisplay.from_estimator(summed, X, np.full(len(X), "fish"))
         model, X, y = several
         with pytest.raises(ValueError, match="feature names"):
@@ -323,7 +323,7 @@ class TestOtherDisplays:
     def test_log_likelihood_needs_chains(self, several):
         """Modes have no trace."""
         model, X, _ = several
-        with pytest.raises(ValueError, match="is about chains"):
+        with pytest.raises(ValueError, match="requires posterior draws of chains"):
             LogLikelihoodDisplay.from_estimator(model, X, target="ant")
 
     def test_latent_counts(self, circle):

@@ -8,9 +8,9 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from softpolytope import SoftplusClassifier
-from softpolytope.inspection._datatree import to_datatree
+from softpolytope.inspection._datatree import posterior_tree
 from softpolytope.inspection._leave_one_out import labeling_logs, log_predictive, smoothed_log_weights
-from softpolytope.model._multiclass import combined
+from softpolytope.model import combined
 from softpolytope.model._posterior import Draws, LabelingPosterior, Posterior, RegressionPosterior
 
 pytestmark = [
@@ -72,7 +72,7 @@ def test_loo_is_the_mean_of_both_labelings(arviz, rng):
     own, opposite = (item.draws for item in posterior.regressions[0].labelings)
     positive, negative = 0.5 * (left_out(own, X, codes == 1) + left_out(opposite, X, codes == 0)[::-1])
     expected = np.log(np.where(codes == 1, positive, negative))
-    found = arviz.loo(to_datatree(posterior, X, codes), pointwise=True)
+    found = arviz.loo(posterior_tree(posterior, X, codes), pointwise=True)
     values = np.asarray(found.loo_i if hasattr(found, "loo_i") else found.elpd_i)
     assert values == pytest.approx(expected, abs=0.02)
     assert elpd_of(found) == pytest.approx(expected.sum(), abs=0.1)
@@ -96,7 +96,7 @@ def test_several_classes_are_combined_without_the_row(arviz, rng):
     expected = np.log(combined(positive, negative)[codes, np.arange(90)])
     posterior = Posterior(tuple(regressions))
     assert log_predictive(labeling_logs(posterior, X, codes), codes) == pytest.approx(expected, abs=0.02)
-    assert elpd_of(arviz.loo(to_datatree(posterior, X, codes))) == pytest.approx(expected.sum(), abs=0.1)
+    assert elpd_of(arviz.loo(posterior_tree(posterior, X, codes))) == pytest.approx(expected.sum(), abs=0.1)
 
 
 def test_rows_beyond_all_doubles_have_finite_logarithms(rng):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from partitioned import CHUNK, model, rows
 
+from softpolytope.estimators import _predict
+
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
@@ -28,7 +30,7 @@ def test_lazy_predictions(fitted, method, kind, monkeypatch):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     given = da.from_array(X, chunks=(CHUNK, 3)) if kind == "array" else dd.from_pandas(frame, npartitions=5)
     with monkeypatch.context() as patch:
-        patch.setattr(type(fitted), "_validated_rows", lambda *_: pytest.fail("work was done"))
+        patch.setattr(_predict, "validate_rows", lambda *_: pytest.fail("work was done"))
         lazy = getattr(fitted, method)(given)
     assert isinstance(lazy, da.Array)
     expected = getattr(fitted, method)(frame)
@@ -48,7 +50,7 @@ def test_wrong_columns_are_found_at_once(fitted):
     with pytest.raises(ValueError, match=r"rechunk\(\{1: -1\}\)"):
         fitted.predict(da.from_array(X, chunks=(CHUNK, 2)))
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "d"]), npartitions=2)
-    with pytest.raises(ValueError, match="there are d"):
+    with pytest.raises(ValueError, match="X has d"):
         fitted.predict(frame)
 
 

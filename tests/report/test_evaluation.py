@@ -74,7 +74,7 @@ def test_rows_of_one_class():
         (["no"], [[0.5, 0.3, 0.2]], "a column for each of the 2 classes; got shape"),
         ([], np.empty((0, 2)), "probabilities must have one row or more"),
         (["no", "yes"], [[0.5, 0.5]], "one label for each of the 1 rows"),
-        (["maybe"], [[0.5, 0.5]], "y holds 'maybe' at row 0, which is none of the model's classes"),
+        (["maybe"], [[0.5, 0.5]], "y holds 'maybe' at row 0, which is not one of the classes"),
     ],
 )
 def test_wrong_shapes_and_labels(y, probabilities, message):

@@ -10,18 +10,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from softpolytope._typing import FloatArray
+from softpolytope.estimators import _explain, _export, _predict, _uncertainty
 from softpolytope.estimators._batches import NO_STATE, BatchMixin
-from softpolytope.estimators._exports import ExportMixin
 from softpolytope.estimators._fitting import FitInterrupted, FittedRegression, fit_regression
-from softpolytope.estimators._geometry import GeometryMixin
 from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
-from softpolytope.estimators._prediction import PredictionMixin
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
 from softpolytope.estimators._tasks import AnyTask, How
-from softpolytope.estimators._uncertainty import UncertaintyMixin
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.inspection import disagreement, in_words
-from softpolytope.model import FittedModel, Posterior, Prior, TrainingRows
+from softpolytope.model import Estimate, FittedModel, Posterior, Prior, TrainingRows
 from softpolytope.optimize import max_optimizations
 from softpolytope.parallel import open_partition_store, open_source, parse_bytes
 
@@ -31,10 +29,6 @@ WARNING_R_HAT = 1.2
 
 class SoftplusBase(
     BatchMixin,
-    PredictionMixin,
-    GeometryMixin,
-    UncertaintyMixin,
-    ExportMixin,
     CallbackSupportMixin,  # type: ignore[misc]  # scikit-learn is untyped
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
     BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
@@ -48,7 +42,7 @@ class SoftplusBase(
         scan: str,
         start: str,
         symmetric: bool,
-        estimate: str,
+        estimate: Estimate,
         n_restarts: int,
         bootstrap: bool,
         n_chains: int,
@@ -250,6 +244,57 @@ class SoftplusBase(
             probe_probabilities=tuple(fit.probe_probabilities for fit in self._fits),
             n_threads=self._n_threads(),
         )
+
+    # Methods of fitted classifiers are plain functions of other modules.
+    predict = _predict.predict
+    predict_proba = _predict.predict_proba
+    predict_log_proba = _predict.predict_log_proba
+    decision_function = _predict.decision_function
+    predict_proba_draws = _predict.predict_proba_draws
+    predict_interval = _predict.predict_interval
+    predict_uncertainty = _uncertainty.predict_uncertainty
+    query = _uncertainty.query
+    diagnostics = _uncertainty.diagnostics
+    polytopes = _explain.polytopes
+    explain = _explain.explain
+    counterfactual = _explain.counterfactual
+    save = _export.save
+    to_datatree = _export.to_datatree
+    to_onnx = _export.to_onnx
+    to_sql = _export.to_sql
+    to_python_source = _export.to_python_source
+
+    @property
+    def precision_rates_(self) -> list[FloatArray | None]:
+        """Precision rates with which the modes were found, (restarts,) per regression; None for chains."""
+        check_is_fitted(self)
+        return [fit.precision_rates for fit in self._fits]
+
+    @property
+    def n_experts_(self) -> int:
+        """Number of experts with counts in the best draws, labelings and classes added."""
+        return sum(int(labeling.best.is_active.sum()) for labeling in self.model_.labelings)
+
+    @property
+    def expert_weights_(self) -> list[FloatArray]:
+        """Weights of the experts of the best draws in falling order, one array per labeling (and class).
+
+        Experts are numbered in this order, from one: expert 1 of an explanation is at index 0.
+        """
+        return [labeling.best.by_weight().expert_weights for labeling in self.model_.labelings]
+
+    @property
+    def coefficients_(self) -> list[FloatArray]:
+        """Hyperplanes of the best draws in the user's units, one array per labeling (and class).
+
+        Each is (experts, layers, 1 + n_features), the heaviest expert and the intercept first.
+        """
+        return [labeling.best.by_weight().coefficients for labeling in self.model_.labelings]
+
+    @property
+    def log_likelihood_(self) -> list[FloatArray]:
+        """Log-likelihood of the training rows, (chains, sweeps) per labeling (and class)."""
+        return [labeling.log_likelihood for labeling in self.model_.labelings]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")

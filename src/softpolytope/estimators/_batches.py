@@ -13,7 +13,7 @@ from softpolytope.estimators._inputs import check_class_weight, plain_labels
 from softpolytope.estimators._intake import IntakeMixin
 from softpolytope.estimators._parameters import checked_settings, warn_of_unused
 from softpolytope.estimators._tasks import How
-from softpolytope.model import Posterior, TrainingRows
+from softpolytope.model import Posterior, TrainingRows, encode_labels
 
 NO_STATE = (
     "it was read from a file that does not hold the state of the fit. The file was written by an earlier version or by "
@@ -110,11 +110,7 @@ class BatchMixin(IntakeMixin):
         X, y, weights = self._checked_rows(X, y, sample_weight, is_first=is_first)
         self._take_classes(classes, is_first=is_first)
         check_class_weight(self.class_weight, self.classes_)
-        is_known = np.isin(y, self.classes_)
-        if not is_known.all():
-            strange = np.asarray(y)[~is_known].tolist()[0]
-            raise ValueError(f"y holds {strange!r}, which is none of the classes {self.classes_.tolist()}.")
-        tasks = self._tasks_of(X, np.searchsorted(self.classes_, y), weights)
+        tasks = self._tasks_of(X, encode_labels(y, self.classes_, len(y)), weights)
         if not (weights > 0.0).any():
             raise ValueError("sample_weight is zero for all rows of the batch; leave such batches out.")
         how = How(self._n_threads(), None, keeps_states=False)

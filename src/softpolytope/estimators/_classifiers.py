@@ -4,7 +4,7 @@ from typing import Any
 
 from softpolytope.estimators._base import SoftplusBase
 from softpolytope.estimators._documentation import with_shared_documentation
-from softpolytope.model import Prior
+from softpolytope.model import Estimate, Prior
 
 
 @with_shared_documentation
@@ -37,7 +37,7 @@ class SoftplusClassifier(SoftplusBase):
         scan: str = "auto",
         start: str = "map",
         symmetric: bool = True,
-        estimate: str = "mean",
+        estimate: Estimate = "mean",
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -108,7 +108,7 @@ class SumSoftplusClassifier(SoftplusBase):
         scan: str = "auto",
         start: str = "map",
         symmetric: bool = True,
-        estimate: str = "mean",
+        estimate: Estimate = "mean",
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -179,7 +179,7 @@ class StackSoftplusClassifier(SoftplusBase):
         scan: str = "auto",
         start: str = "map",
         symmetric: bool = True,
-        estimate: str = "mean",
+        estimate: Estimate = "mean",
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -253,7 +253,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
         scan: str = "auto",
         start: str = "map",
         symmetric: bool = True,
-        estimate: str = "mean",
+        estimate: Estimate = "mean",
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,

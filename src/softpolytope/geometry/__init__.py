@@ -7,9 +7,11 @@ estimators.
 
 from softpolytope.geometry._bounds import checked_probability, criterion_offsets, needed_rate
 from softpolytope.geometry._counterfactual import Counterfactuals
+from softpolytope.geometry._counterfactual_limits import Bounds, Constraints, find_counterfactuals
 from softpolytope.geometry._counterfactual_search import Limits, nearest_points
 from softpolytope.geometry._decision import Decision
 from softpolytope.geometry._expert_regions import TOO_WEAK, ExpertRegion, LabelingPolytopes, Polytopes
+from softpolytope.geometry._explain_rows import explain_rows, model_polytopes
 from softpolytope.geometry._explanation import Explanation, expert_columns
 from softpolytope.geometry._features import inequality
 from softpolytope.geometry._regions import layer_slopes, linear_predictors
@@ -19,7 +21,9 @@ from softpolytope.geometry._wording import counted, in_deviations
 
 __all__ = [
     "TOO_WEAK",
+    "Bounds",
     "Columns",
+    "Constraints",
     "Counterfactuals",
     "Decision",
     "ExpertRegion",
@@ -31,11 +35,14 @@ __all__ = [
     "counted",
     "criterion_offsets",
     "expert_columns",
+    "explain_rows",
+    "find_counterfactuals",
     "in_deviations",
     "inequality",
     "joined",
     "layer_slopes",
     "linear_predictors",
+    "model_polytopes",
     "n_criteria_met",
     "n_yes",
     "nearest_points",

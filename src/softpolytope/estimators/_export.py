@@ -1,0 +1,107 @@
+"""Fitted classifiers in other forms: files, ONNX, SQL, Python source, a tree for ArviZ."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from softpolytope import export, inspection
+from softpolytope.data import validate_rows
+from softpolytope.estimators._files import save_classifier
+from softpolytope.export import InputType
+
+if TYPE_CHECKING:
+    from softpolytope.estimators._base import SoftplusBase
+
+
+def save(classifier: "SoftplusBase", path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
+    """Write the fitted model to a file that `softpolytope.load_model` reads; it contains no pickle.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write.
+    state : bool
+        Whether to keep the state from which `warm_start` and `partial_fit` continue: a loaded model then gives the same
+        bits as one that was never saved; without it, both raise an error. The state about doubles the file; after
+        `partial_fit` the file is three times as large, and chains of scan="paper" add some 50 bytes per row, chain and
+        labeling. Chains are kept only by a fit with `warm_start=True`.
+    fingerprint : bool
+        Whether to keep hashes of the training rows, by which the report recognizes them: four bytes per row, and at
+        most 64 KiB. They do not reveal the rows, but someone who guesses a complete row can check whether it was among
+        them.
+    """
+    check_is_fitted(classifier)
+    save_classifier(classifier, path, state=state, fingerprint=fingerprint)
+
+
+def to_datatree(classifier: "SoftplusBase", X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
+    """Return the posterior for ArviZ; needs `pip install softpolytope[arviz]`.
+
+    The result is an `xarray.DataTree`, or `arviz.InferenceData` if a version of ArviZ before 1.0 is installed. Both
+    have `to_netcdf`.
+
+    With the training rows and their labels, the group `log_likelihood` has one variable `y`, from which `az.loo`
+    computes the leave-one-out predictive of the model that predicts: the mean over both labelings and, with more than
+    two classes, their odds divided by the sum. docs/leave_one_out.md explains how. All rows are assumed to have had
+    weight one in the fit.
+    """
+    if (X is None) != (y is None):
+        raise ValueError("to_datatree takes rows and labels together, or neither of them.")
+    rows = None if X is None else validate_rows(classifier, X)
+    return inspection.to_datatree(classifier.model_, rows, y)
+
+
+def to_onnx(classifier: "SoftplusBase", path: str | Path | None = None, input_type: InputType = "float64") -> Any:
+    """Return the model as ONNX with standard operators only; needs `pip install softpolytope[onnx]`.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        A file to write.
+    input_type : {"float64", "float32"}
+        Type of the rows and the probabilities.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The graph, with input X and outputs label and probabilities.
+    """
+    document = export.to_onnx(classifier.model_, input_type)
+    if path is not None:
+        Path(path).write_bytes(document.SerializeToString())
+    return document
+
+
+def to_sql(
+    classifier: "SoftplusBase", columns: Sequence[str] | None = None, target: object = None, table: str | None = None
+) -> str:
+    """Return the probability of a class as one SQL expression that SQLite and DuckDB evaluate.
+
+    Parameters
+    ----------
+    columns : sequence of str, optional
+        Names of the columns in the table, by default the feature names.
+    target : class label, optional
+        The class, by default the second of two.
+    table : str, optional
+        Name or alias of the table. With it, a column that the table does not have is an error in every database;
+        without it, SQLite takes an unknown name for a text.
+
+    Returns
+    -------
+    str
+        The expression. It is NULL where a column is NULL. With estimate="mean" it contains every draw; "best" gives a
+        short one.
+    """
+    model = classifier.model_
+    if columns is None:
+        columns = model.features.names if model.has_feature_names else ()
+    return export.sql_probability(model, [str(name) for name in columns], target, table)
+
+
+def to_python_source(classifier: "SoftplusBase") -> str:
+    """Return a Python module without dependencies, with `predict_proba(x)` and `predict(x)` for one row."""
+    return export.python_source(classifier.model_)
