@@ -1,11 +1,11 @@
 """Binomial and Poisson draws that stay exact for any count an int64 can hold.
 
-NumPy's own samplers compare sums of terms of the size of the count times its logarithm, whose rounding
-reaches the acceptance test of large counts: a million Poisson(1e15) draws have a variance 26 standard
-errors too large, binomials of 1e18 trials with p = 1e-15 are as wrong (both are controls in the tests).
-Its rejection of binomials is off in the tails for any count (docs/laws.md), so only its inversion is used.
-Above a safe size the draws here use transformed rejection with the log probabilities written
-as saddle-point deviances, which are small numbers computed to full relative precision.
+NumPy's own samplers compare sums of terms of the size of the count times its logarithm, whose rounding errors affect
+the acceptance test of large counts: a million Poisson(1e15) draws have a variance that is 26 standard errors too large,
+and binomials of 1e18 trials with p = 1e-15 are as wrong (both are controls in the tests). Its rejection sampler for
+binomials is wrong in the tails for any count (docs/laws.md), so only its inversion is used. Above a safe size the draws
+here use transformed rejection with the log probabilities written as saddle-point deviances (Loader 2000), which are
+small numbers computed to full relative precision.
 """
 
 from libc.math cimport fabs, floor, lgamma, log, log1p, sqrt
@@ -24,27 +24,29 @@ from numpy.random.c_distributions cimport (
 from softpolytope.distributions._kernels.bits cimport bits_of
 
 cdef enum:
-    # Below these sizes rounding in NumPy's samplers is of no account, and up to this mean its binomials are inversions.
+    # Below these sizes rounding in NumPy's samplers is negligible; up to this mean its binomials are inversions.
     NUMPY_BINOMIAL_LIMIT = 1 << 26
     NUMPY_INVERSION_LIMIT = 30
     NUMPY_POISSON_LIMIT = 1 << 20
 
 cdef double HALF_LOG_TWO_PI = 0.91893853320467274178
 cdef double MAX_COUNT = 9223372036854774784.0  # the largest double below 2**63
+# Counts and rates from here on are drawn as doubles.
 cdef double REAL_LIMIT = 4.0e18
+# Up to this probability a binomial is replaced by a Poisson, whose total variation distance is at most p.
 cdef double RARE = 1e-7
 cdef double MAX_REAL = 1e100
 
 
 cdef int64_t as_count(double value) noexcept nogil:
-    """Turn a non-negative double into a count, stopping at the largest int64."""
+    """Convert a non-negative double to a count, capped at the largest int64."""
     if value >= MAX_COUNT:
         return INT64_MAX
     return <int64_t> value
 
 
 cdef double deviance(double value, double mean) noexcept nogil:
-    """value log(value / mean) + mean - value, without cancellation near value = mean."""
+    """Return value log(value / mean) + mean - value, without cancellation near value = mean."""
     cdef double gap = value - mean, ratio, square, term, total, previous
     cdef int power
     if value <= 0.0:
@@ -66,7 +68,7 @@ cdef double deviance(double value, double mean) noexcept nogil:
 
 
 cdef double stirling_error(double count) noexcept nogil:
-    """log(count!) minus Stirling's leading terms."""
+    """Return log(count!) minus the leading terms of Stirling's formula."""
     cdef double square
     if count < 16.0:
         return lgamma(count + 1.0) - (count + 0.5) * log(count) + count - HALF_LOG_TWO_PI
@@ -81,7 +83,7 @@ cdef double log_poisson_pmf(double count, double rate) noexcept nogil:
 
 
 cdef double log_binomial_pmf(double value, double count, double probability) noexcept nogil:
-    """Log pmf for 0 < probability <= 1/2."""
+    """Return the log pmf, for 0 < probability <= 1/2."""
     cdef double rest = count - value
     if value <= 0.0:
         return count * log1p(-probability)
@@ -95,7 +97,7 @@ cdef double log_binomial_pmf(double value, double count, double probability) noe
 
 
 cdef int64_t draw_large_poisson(bitgen_t* bits, double rate) noexcept nogil:
-    """Transformed rejection with squeeze, for large rates (Hoermann 1993, PTRS)."""
+    """Draw by transformed rejection with squeeze, for large rates (Hoermann 1993, PTRS)."""
     cdef double b = 0.931 + 2.53 * sqrt(rate)
     cdef double a = -0.059 + 0.02483 * b
     cdef double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -117,7 +119,7 @@ cdef int64_t draw_large_poisson(bitgen_t* bits, double rate) noexcept nogil:
 
 
 cdef int64_t draw_large_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
-    """Transformed rejection with squeeze, for mean >= 10 and p <= 1/2 (Hoermann 1993, BTRS)."""
+    """Draw by transformed rejection with squeeze, for mean >= 10 and p <= 1/2 (Hoermann 1993, BTRS)."""
     cdef double spread = sqrt(count * probability * (1.0 - probability))
     cdef double b = 1.15 + 2.53 * spread
     cdef double a = -0.0873 + 0.0248 * b + 0.01 * probability
@@ -143,7 +145,10 @@ cdef int64_t draw_large_binomial(bitgen_t* bits, double count, double probabilit
 
 
 cdef int64_t draw_rare_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
-    """Wait for one success after another; costs about count * probability exponentials."""
+    """Draw the waiting times between successes; costs about count * probability exponentials.
+
+    Each trial succeeds at an exponential time, and counts as a success if that is before -log(1 - p).
+    """
     cdef double horizon = -log1p(-probability), elapsed = 0.0
     cdef int64_t successes = 0
     while True:
@@ -154,9 +159,9 @@ cdef int64_t draw_rare_binomial(bitgen_t* bits, double count, double probability
 
 
 cdef int64_t draw_binomial(bitgen_t* bits, int64_t count, double probability) noexcept nogil:
-    """Successes among `count` trials; probability is taken as lying in [0, 1]."""
+    """Draw the number of successes in `count` trials; the probability is assumed to lie in [0, 1]."""
     cdef binomial_t workspace
-    # Written so that what is no number ends here, too: a loop would never end.
+    # The negated comparison also catches NaN, with which the loops below would never end.
     if count <= 0 or not probability > 0.0:
         return 0
     if probability >= 1.0:
@@ -172,7 +177,7 @@ cdef int64_t draw_binomial(bitgen_t* bits, int64_t count, double probability) no
 
 
 cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
-    """Poisson(rate), stopping at the largest int64."""
+    """Draw Poisson(rate), capped at the largest int64."""
     if not rate > 0.0:
         return 0
     if rate <= NUMPY_POISSON_LIMIT:
@@ -183,13 +188,13 @@ cdef int64_t draw_poisson(bitgen_t* bits, double rate) noexcept nogil:
 
 
 cdef double draw_real_binomial(bitgen_t* bits, double count, double probability) noexcept nogil:
-    """A binomial of a count kept in a double; beyond int64 its total variation from the law is below 1e-7, by bounds."""
+    """Draw a binomial of a count kept in a double; beyond int64 its total variation distance is below 1e-7."""
     cdef double mean
     if count < REAL_LIMIT:
         return <double> draw_binomial(bits, <int64_t> count, probability)
     mean = count * probability
-    # Poisson is within the probability of it. Else there are at most 4e24 trials, whose rounding to a double moves the
-    # logarithm of the pmf by 4e24 2^-106 / 2 or so, 2e-8; with many more it would be lost.
+    # A Poisson law is within p in total variation. Otherwise there are at most 4e24 trials, whose rounding to a double
+    # changes the log pmf by about 4e24 2^-106 / 2 = 2e-8; with many more trials the pmf would lose its digits.
     if probability < RARE:
         return draw_real_poisson(bits, mean)
     if mean < 0.1 * REAL_LIMIT:
@@ -198,7 +203,7 @@ cdef double draw_real_binomial(bitgen_t* bits, double count, double probability)
 
 
 cdef double draw_real_poisson(bitgen_t* bits, double rate) noexcept nogil:
-    """A Poisson count as a double; beyond int64 it is normal to within 1e-9, and it stops at MAX_REAL."""
+    """Draw a Poisson count as a double; beyond int64 it is normal to within 1e-9, and it is capped at MAX_REAL."""
     if rate < REAL_LIMIT:
         return <double> draw_poisson(bits, rate)
     if not rate < MAX_REAL:
@@ -216,7 +221,7 @@ def fill_binomial(object bit_generator, const int64_t[::1] count, const double[:
 
 
 def fill_real_binomial(object bit_generator, const double[::1] count, const double[::1] probability, double[::1] out):
-    """Write one binomial draw per entry, of counts that may pass int64."""
+    """Write one binomial draw per entry, for counts that may exceed int64."""
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t i
     with bit_generator.lock, nogil:

@@ -1,11 +1,11 @@
-"""Tables of a Chinese restaurant: a sum of Bernoulli(c / (c + j)) over customers j < count.
+"""Number of tables in a Chinese restaurant process: a sum of Bernoulli(c / (c + j)) over customers j < count.
 
-Three exact samplers share the work: a loop over customers, a walk from one new table to the next,
-and a walk from one customer who sits down at an old table to the next. Their costs grow with the
-count, the tables and the rest. Where all three are large, customers are binned so finely that the
-spread of c / (c + j) in a bin is small; a bin becomes two binomials which match the first two power
-sums of its probabilities exactly, and the third to the rounding of their sizes. The total variation
-from the exact law is then below 1e-9 (tested against the convolution of all Bernoullis).
+Three exact samplers share the work: a loop over customers, a walk from one new table to the next, and a walk over the
+customers who sit down at an occupied table ("returns"). Their costs grow with the count, the tables and the returns.
+Where all three numbers are large, customers are binned so finely that c / (c + j) varies little within a bin. A bin
+becomes two binomials that match the first two power sums of its probabilities exactly, and the third up to the rounding
+of their sizes. The total variation distance from the exact law is then below 1e-9 (tested against the convolution of
+all Bernoullis).
 """
 
 from libc.math cimport ceil, exp, expm1, floor, log, log1p, sqrt
@@ -17,11 +17,12 @@ from softpolytope.distributions._kernels.bits cimport bits_of
 from softpolytope.distributions._kernels.counts cimport draw_binomial, draw_real_poisson
 
 cdef enum:
-    MAX_LOOP = 1 << 14
-    MAX_STEPS = 2000
+    MAX_LOOP = 1 << 14  # customers that are visited one by one
+    MAX_STEPS = 2000  # expected steps of a walk
 
-# Bins grow by this ratio of c + j.
+# Ratio of c + j between the ends of a bin.
 cdef double BIN_RATIO = 1.09
+# Customers that an int64 counts safely.
 cdef double MAX_SEATED = 4e18
 
 
@@ -33,7 +34,7 @@ cdef int64_t loop_over_customers(bitgen_t* bits, int64_t count, double concentra
 
 
 cdef int64_t walk_over_tables(bitgen_t* bits, int64_t count, double concentration) noexcept nogil:
-    """Jump to the next candidate under a larger, invertible hazard; accept by the ratio.
+    """Count the new tables: jump to the next candidate under a larger, invertible hazard, and accept by the ratio.
 
     The hazard 1 - ((j + s) / (j + s + 1))^c is never below c / (c + j) with s = 0 for c >= 1 (the
     inequality of Bernoulli) and s = (c - 1) / 2 for c < 1 (c artanh(z) >= artanh(c z)).
@@ -52,11 +53,11 @@ cdef int64_t walk_over_tables(bitgen_t* bits, int64_t count, double concentratio
 
 
 cdef int64_t walk_over_returns(bitgen_t* bits, int64_t count, double concentration) noexcept nogil:
-    """Count the customers who open no table, under the larger hazard 1 - exp(-j / c)."""
+    """Subtract the customers who open no table, found under the larger hazard 1 - exp(-j / c)."""
     cdef double place = 1.0, target, hazard
     cdef int64_t tables = count
     while True:
-        # No candidate in [place, b) has probability exp(-(b (b - 1) - place (place - 1)) / (2 c)).
+        # The probability of no candidate in [place, b) is exp(-(b (b - 1) - place (place - 1)) / (2 c)).
         target = place * (place - 1.0) + 2.0 * concentration * random_standard_exponential(bits)
         place = floor(0.5 + sqrt(0.25 + target))
         if not place < count:
@@ -68,7 +69,7 @@ cdef int64_t walk_over_returns(bitgen_t* bits, int64_t count, double concentrati
 
 
 cdef double digamma_gap(double start, double stop) noexcept nogil:
-    """digamma(stop) - digamma(start), for start >= 8."""
+    """Return digamma(stop) - digamma(start) by the asymptotic series, for start >= 8."""
     cdef double a = 1.0 / start, b = 1.0 / stop, a2 = a * a, b2 = b * b
     return (
         log1p((stop - start) / start) + 0.5 * (a - b)
@@ -78,13 +79,13 @@ cdef double digamma_gap(double start, double stop) noexcept nogil:
 
 
 cdef double trigamma(double x) noexcept nogil:
-    """Asymptotic series, for x >= 8."""
+    """Return trigamma(x) by its asymptotic series, for x >= 8."""
     cdef double a = 1.0 / x, a2 = a * a
     return a + 0.5 * a2 + a * a2 * (1.0 / 6.0 - a2 * (1.0 / 30.0 - a2 * (1.0 / 42.0 - a2 / 30.0)))
 
 
 cdef struct Bin:
-    # Customers in two groups, and the probability of each group to sit down at an old table.
+    # Customers in two groups, and the probability with which those of each sit down at an occupied table.
     double stop
     int64_t high
     int64_t low
@@ -93,7 +94,7 @@ cdef struct Bin:
 
 
 cdef Bin next_bin(double start, double count, double concentration) noexcept nogil:
-    """The bin of customers that begins with `start`."""
+    """Return the bin of customers that begins with customer `start`."""
     cdef Bin bin
     cdef double size, base = concentration + start, x, deficit, spread, skewness, share, returning
     bin.stop = ceil(start + base * (BIN_RATIO - 1.0))
@@ -138,15 +139,14 @@ cdef int64_t draw_in_bins(bitgen_t* bits, int64_t count, double concentration) n
 
 
 cdef int64_t draw_crt(bitgen_t* bits, int64_t count, double concentration) noexcept nogil:
-    """Tables taken by `count` customers; concentration >= 0, and 0 seats all at one table."""
+    """Draw the number of tables of `count` customers; concentration >= 0, and 0 seats all of them at one table."""
     cdef double tables, returns
     if count <= 1 or concentration <= 0.0:
         return count > 0
     if count <= 24:
         return loop_over_customers(bits, count, concentration)
-    # Upper bounds of the expected numbers; a step of a walk costs about eight steps of the loop.
-    # A difference of logarithms would be zero where the concentration is very large, and the ratio infinite where it is
-    # very small.
+    # Upper bounds of the expected numbers; a step of a walk costs about eight steps of the loop. A difference of
+    # logarithms would vanish for a very large concentration, and the ratio would overflow for a very small one.
     if count < concentration:
         tables = 1.0 + concentration * log1p(count / concentration)
     else:
@@ -162,7 +162,7 @@ cdef int64_t draw_crt(bitgen_t* bits, int64_t count, double concentration) noexc
 
 
 cdef double draw_real_crt(bitgen_t* bits, double count, double concentration) noexcept nogil:
-    """As draw_crt, with counts kept in doubles; customers past int64 open tables at Poisson rates."""
+    """Draw as `draw_crt`, with counts kept in doubles; customers beyond MAX_SEATED open tables at Poisson rates."""
     cdef double tables
     if count <= MAX_SEATED:
         return <double> draw_crt(bits, <int64_t> count, concentration)
@@ -183,7 +183,7 @@ def fill(object bit_generator, const int64_t[::1] count, const double[::1] conce
 
 
 def bins(int64_t count, double concentration):
-    """Return (customers, probability to sit down at an old table) of every binomial drawn in bins."""
+    """Return (customers, probability of sitting down at an occupied table) of every binomial; for tests."""
     cdef double start = 0.0
     cdef Bin bin
     groups = []

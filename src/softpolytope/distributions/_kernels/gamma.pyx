@@ -1,4 +1,4 @@
-"""The logarithm of a gamma variate, for shapes whose variates would underflow."""
+"""Logarithm of a gamma variate, for shapes whose variates would underflow."""
 
 from libc.math cimport INFINITY, log
 from numpy.random cimport bitgen_t
@@ -8,7 +8,7 @@ from softpolytope.distributions._kernels.bits cimport bits_of
 
 
 cdef double draw_log_standard_gamma(bitgen_t* bits, double shape) noexcept nogil:
-    """log G, G ~ Gamma(shape, rate=1); shape 0 gives -inf."""
+    """Draw log G for G ~ Gamma(shape, rate=1); shape 0 gives -inf."""
     if shape <= 0.0:
         return -INFINITY
     if shape >= 1.0:

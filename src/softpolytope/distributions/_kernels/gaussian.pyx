@@ -1,4 +1,7 @@
-"""Gaussian draws from a precision matrix and a linear term, for all experts in one call."""
+"""Gaussian draws from a precision matrix and a linear term, for all experts in one call.
+
+The Cholesky factor is computed in a fixed order of operations (`symmetric.h`), so that draws do not depend on a BLAS.
+"""
 
 from libc.math cimport isfinite, sqrt
 from libc.string cimport memset
@@ -14,13 +17,16 @@ cdef extern from "symmetric.h" nogil:
     void solve_upper(Py_ssize_t n, Py_ssize_t width, const double* U, double* v)
 
 cdef enum:
-    MAX_REPAIRS = 6
+    MAX_REPAIRS = 6  # attempts; the last one adds 1e-4 to a unit diagonal
 
 
 cdef bint factorise(
     const double* precision, double* factor, const double* scale, Py_ssize_t size, Py_ssize_t width
 ) noexcept nogil:
-    """Cholesky factor of the matrix scaled to a unit diagonal; repairs add 1e-12, 1e-10, ... to it."""
+    """Write the Cholesky factor of the matrix scaled to a unit diagonal; return False if it has none.
+
+    Rounding can make a nearly singular matrix indefinite: repeated attempts add 1e-12, 1e-10, ... to the diagonal.
+    """
     cdef Py_ssize_t row, column
     cdef int repair
     cdef double extra = 0.0
@@ -39,7 +45,7 @@ cdef bint factorise(
 cdef bint draw_one(
     bitgen_t* bits, const double* precision, const double* linear, Py_ssize_t size, double* scratch, double* out
 ) noexcept nogil:
-    """N(S^-1 h, S^-1); False if S has no factor."""
+    """Draw N(S^-1 h, S^-1); return False if S has no Cholesky factor."""
     cdef Py_ssize_t width = padded(size), column
     cdef double* scale = scratch + size * width
     cdef double diagonal
@@ -65,7 +71,7 @@ def draw_gaussians(
     object bit_generator, const double[:, :, ::1] precision, const double[:, ::1] linear, double[:, ::1] out,
     double[::1] scratch,
 ):
-    """Draw N(S^-1 h, S^-1) for each expert; returns the first expert without a factor, or -1.
+    """Draw N(S^-1 h, S^-1) for each expert; return the first expert without a Cholesky factor, or -1.
 
     `precision` is (experts, columns, columns), `linear` and `out` (experts, columns); `scratch` has room for
     columns * (columns + 4) doubles.

@@ -1,4 +1,4 @@
-"""The split of a count over experts, given the logarithms of their rates."""
+"""Split of a count over experts, given the logarithms of their rates."""
 
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int64_t
@@ -11,7 +11,7 @@ from softpolytope.distributions._kernels.counts cimport draw_binomial, draw_real
 
 
 cdef Py_ssize_t choose_one(bitgen_t* bits, const double* shares, double total, Py_ssize_t n_experts) noexcept nogil:
-    """An expert drawn in proportion to the shares."""
+    """Draw an expert in proportion to the shares."""
     cdef double left = total * random_standard_uniform(bits)
     cdef Py_ssize_t k, last = 0
     for k in range(n_experts):
@@ -26,7 +26,7 @@ cdef Py_ssize_t choose_one(bitgen_t* bits, const double* shares, double total, P
 cdef void split_count(
     bitgen_t* bits, count_t count, const double* shares, Py_ssize_t n_experts, double* tails, count_t* out,
 ) noexcept nogil:
-    """Multinomial split in proportion to `shares`, of which one must be positive; `tails` is scratch for n_experts."""
+    """Split in proportion to `shares`, of which one must be positive; `tails` has room for n_experts doubles."""
     cdef count_t left = count, given
     cdef double probability
     cdef Py_ssize_t k
@@ -37,7 +37,7 @@ cdef void split_count(
     tails[n_experts - 1] = shares[n_experts - 1]
     for k in range(n_experts - 2, -1, -1):
         tails[k] = shares[k] + tails[k + 1]
-    # One search costs a uniform and about n_experts additions; a binomial costs about ten of them.
+    # A search costs one uniform and about n_experts additions; a binomial costs about ten uniforms.
     if count <= 4:
         while left > 0:
             out[choose_one(bits, shares, tails[0], n_experts)] += 1
@@ -47,14 +47,14 @@ cdef void split_count(
         if k == n_experts - 1 or tails[k + 1] == 0.0:
             out[k] = left
             return
-        # The smaller share is drawn, because only its probability is free of rounding.
+        # The smaller of the two parts is drawn: a probability near 1 would have lost its digits to rounding.
         probability = (shares[k] if shares[k] <= tails[k + 1] else tails[k + 1]) / tails[k]
         if count_t is double:
             given = draw_real_binomial(bits, left, probability)
         else:
             given = draw_binomial(bits, left, probability)
         if shares[k] > tails[k + 1]:
-            # What is left over was drawn: as the difference of two large doubles it would be lost.
+            # The small remainder was drawn; as the difference of two large doubles it would lose its digits.
             out[k] = left - given
             left = given
         else:
@@ -65,9 +65,9 @@ cdef void split_count(
 
 
 def fill(object bit_generator, const int64_t[::1] count, const double[:, ::1] log_rates, int64_t[:, ::1] out):
-    """Write one split per row; returns the first row without a positive rate, or -1.
+    """Write one split per row; return the first row without a positive rate, or -1.
 
-    The rates enter by their differences only, so they may all lie far below the smallest double.
+    Only differences of log rates enter, so all rates may be far below the smallest double.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t i, k, n_experts = log_rates.shape[1], failed = -1

@@ -1,17 +1,16 @@
 """Polya-Gamma draws for any real shape.
 
-PG(h, c) = sum_j d_j G_j, with G_j ~ Gamma(h, 1) and d_j = 1 / (2 pi^2 ((j - 1/2)^2 + c^2 / (4 pi^2))).
+PG(h, c) = sum_j d_j G_j, with G_j ~ Gamma(h, 1) and d_j = 1 / (2 pi^2 ((j - 1/2)^2 + c^2 / (4 pi^2))) (the paper's
+appendix A).
 
-Its jump measure is that of an inverse Gaussian, thinned: PG(h, c) is the inverse Gaussian of mean
-h / (2c) and shape h^2 / 4 given that no jump was removed. So its density is that inverse Gaussian's
-times (1 + e^-c)^h S(x), with the alternating series S in [0, 1] of `survival` below. Proposing the
-inverse Gaussian and accepting with probability S(x) is exact for every h > 0, and (1 + e^-c)^-h of
-the proposals are accepted: nearly all of them for the small shapes and large tilts of this model.
-The exponent h log(1 + e^-c) is called the load. Where it is above MAX_LOAD, shapes up to
-MAX_EXACT_SHAPE are the sum of two halves, and larger ones are drawn as the exact first gamma term
-plus two gammas, the two-point Gauss rule of the other terms, which match their first four cumulants.
-There the distribution function is within 2e-7 of the exact one (tested by inverting the difference
-of the transforms).
+Its jump measure is that of an inverse Gaussian, thinned: PG(h, c) is the inverse Gaussian with mean h / (2c) and shape
+h^2 / 4, given that no jump was removed. So its density is the inverse Gaussian density times (1 + e^-c)^h S(x), with
+the alternating series S in [0, 1] of `survival` below. Proposing the inverse Gaussian and accepting with probability
+S(x) is exact for every h > 0, and a fraction (1 + e^-c)^-h of the proposals is accepted: nearly all of them for the
+small shapes and large tilts of this model. The exponent h log(1 + e^-c) is called the load. Where it exceeds MAX_LOAD,
+shapes up to MAX_EXACT_SHAPE are drawn as the sum of two halves, and larger ones as the exact first gamma term plus two
+gammas. These two are the two-point Gauss rule of the other terms and match their first four cumulants. The distribution
+function is then within 2e-7 of the exact one (tested by inverting the difference of the transforms).
 """
 
 from libc.math cimport M_PI, cosh, exp, fabs, log1p, sqrt, tanh
@@ -27,9 +26,9 @@ from softpolytope.distributions._kernels.bits cimport bits_of
 cdef enum:
     N_SERIES = 20
 
-cdef double MAX_LOAD = 1.4
+cdef double MAX_LOAD = 1.4  # about four proposals per draw, on average
 cdef double MAX_EXACT_SHAPE = 4.0
-# P(draw > 1e-12) < 4e5 * shape: below this shape no run will see a draw that is not negligible.
+# P(draw > 1e-12) < 4e5 * shape: below this shape no run will ever see a draw that matters.
 cdef double NEGLIGIBLE_SHAPE = 1e-25
 # The coefficient of variation is below the rounding unit.
 cdef double DEGENERATE_CONCENTRATION = 1e32
@@ -38,7 +37,7 @@ cdef double[N_SERIES] TANH_SERIES
 
 
 cdef void fill_tanh_series() noexcept:
-    """Coefficients of t(u) = tanh(sqrt u) / sqrt u, from 2 u t' = 1 - t - u t^2."""
+    """Fill in the coefficients of t(u) = tanh(sqrt u) / sqrt u, from 2 u t' = 1 - t - u t^2."""
     cdef int n, i
     TANH_SERIES[0] = 1.0
     for n in range(1, N_SERIES):
@@ -51,7 +50,7 @@ fill_tanh_series()
 
 
 cdef void power_sums(double tilt, double* sums) noexcept nogil:
-    """sums[n - 1] = sum_j d_j^n for n = 1..4; the n-th cumulant of PG(h, c) is h (n - 1)! of it."""
+    """Write sums[n - 1] = sum_j d_j^n for n = 1..4; the n-th cumulant of PG(h, c) is h (n - 1)! times it."""
     cdef double half = 0.5 * tilt, u = half * half, t, sech_square, t1, t2, t3
     cdef int n
     if u < 0.25:
@@ -65,7 +64,7 @@ cdef void power_sums(double tilt, double* sums) noexcept nogil:
             if n >= 3:
                 t3 = t3 * u + n * (n - 1) * (n - 2) * TANH_SERIES[n]
     else:
-        # Derivatives in u, written with sech^2 so that nothing cancels for large u.
+        # Derivatives in u, written with sech^2, so that nothing cancels for large u.
         t = tanh(half) / half
         sech_square = 1.0 / cosh(half) if half < 350.0 else 0.0
         sech_square *= sech_square
@@ -79,7 +78,7 @@ cdef void power_sums(double tilt, double* sums) noexcept nogil:
 
 
 cdef double unit_mean(double tilt) noexcept nogil:
-    """Mean of PG(1, tilt), tilt >= 0, in one exponential at most."""
+    """Return the mean of PG(1, tilt), tilt >= 0, with at most one exponential."""
     cdef double square, decay
     if tilt < 0.1:
         square = tilt * tilt
@@ -89,18 +88,18 @@ cdef double unit_mean(double tilt) noexcept nogil:
 
 
 cdef inline double gamma_scale(int term, double tilt) noexcept nogil:
-    """d_j for j = term."""
+    """Return the scale d_j of the gamma term j = `term`."""
     cdef double place = 2.0 * M_PI * (term - 0.5)
     return 2.0 / (place * place + tilt * tilt)
 
 
 cdef double survival(double x, double shape) noexcept nogil:
-    """S(x) = sum_n (-1)^n (shape)_n / n! (2n + shape) / shape exp(-n (n + shape) / (2x))."""
+    """Return S(x) = sum_n (-1)^n (shape)_n / n! (2n + shape) / shape exp(-n (n + shape) / (2x))."""
     cdef double total = 1.0, weight = 1.0, term
     cdef double step = exp(-1.0 / x), decay = exp(-(1.0 + shape) / (2.0 * x))
     cdef int n
     for n in range(1, 200):
-        # weight = (-1)^n (shape)_n / n! exp(-n (n + shape) / (2x)), from its ratio to the last one.
+        # weight = (-1)^n (shape)_n / n! exp(-n (n + shape) / (2x)), from its ratio to the previous one.
         weight *= -(n - 1 + shape) / n * decay
         decay *= step
         term = weight * (2 * n + shape) / shape
@@ -111,13 +110,13 @@ cdef double survival(double x, double shape) noexcept nogil:
 
 
 cdef double draw_by_rejection(bitgen_t* bits, double shape, double tilt) noexcept nogil:
-    """Exact PG(shape, tilt), by (1 + e^-tilt)^shape proposals on average; needs shape > 0."""
+    """Draw PG(shape, tilt) exactly, with (1 + e^-tilt)^shape proposals on average; shape must be positive."""
     cdef double half = 0.5 * shape, concentration = half * tilt
     cdef double square, ratio, x, u
     while True:
-        # Michael, Schucany and Haas: the two roots of a quadratic in a squared normal. They are
-        # divided by shape^2 / 4, and the smaller is written as a reciprocal, so that neither tiny
-        # shapes nor tiny tilts (where the mean is infinite) lose a digit.
+        # Inverse Gaussian by Michael, Schucany and Haas (1976): two roots of a quadratic in a squared normal. They
+        # are divided by shape^2 / 4, and the smaller one is written as a reciprocal, so that neither tiny shapes nor
+        # tiny tilts (where the mean is infinite) lose a digit.
         square = random_standard_normal(bits)
         square *= square
         ratio = 1.0 / (concentration + 0.5 * square + sqrt(square * (concentration + 0.25 * square)))
@@ -140,7 +139,7 @@ cdef double draw_by_rejection(bitgen_t* bits, double shape, double tilt) noexcep
 
 
 cdef void gamma_rule(double tilt, double* scales, double* weights) noexcept nogil:
-    """Three gammas that stand for all terms: the first, and the two-point Gauss rule of the others."""
+    """Write scales and weights of three gammas: the first term, and the two-point Gauss rule of all other terms."""
     cdef double[4] rest
     cdef double first = gamma_scale(1, tilt), power = 1.0, determinant, linear, constant, root, large_mass
     cdef int n
@@ -163,7 +162,7 @@ cdef void gamma_rule(double tilt, double* scales, double* weights) noexcept nogi
 
 
 cdef double draw_by_cumulants(bitgen_t* bits, double shape, double tilt) noexcept nogil:
-    """One gamma variate per node of the rule; the first four cumulants are those of the law."""
+    """Draw one gamma variate per node of the rule; the first four cumulants are those of the law."""
     cdef double[3] scales
     cdef double[3] weights
     cdef double total = 0.0
@@ -175,7 +174,7 @@ cdef double draw_by_cumulants(bitgen_t* bits, double shape, double tilt) noexcep
 
 
 cdef double draw_polya_gamma(bitgen_t* bits, double shape, double tilt) noexcept nogil:
-    """PG(shape, tilt) for finite shape >= 0 and finite tilt."""
+    """Draw PG(shape, tilt) for finite shape >= 0 and finite tilt."""
     cdef double half
     tilt = fabs(tilt)
     if shape < NEGLIGIBLE_SHAPE or shape * tilt > DEGENERATE_CONCENTRATION:
@@ -190,7 +189,7 @@ cdef double draw_polya_gamma(bitgen_t* bits, double shape, double tilt) noexcept
 
 
 cdef double draw_truncated_sum(bitgen_t* bits, double shape, double tilt, int terms) noexcept nogil:
-    """The paper's approximation: terms - 1 gammas, and one that matches mean and variance."""
+    """Draw the paper's approximation: terms - 1 gammas, and one that matches mean and variance (appendix A)."""
     cdef double[4] sums
     cdef double total = 0.0, scale, mean, variance
     cdef int term
@@ -205,6 +204,7 @@ cdef double draw_truncated_sum(bitgen_t* bits, double shape, double tilt, int te
         total += scale * random_standard_gamma(bits, shape)
         mean -= scale
         variance -= scale * scale
+    # Where there are many terms, rounding may leave nothing of the mean or the variance.
     if mean <= 0.0:
         return total
     if variance <= 0.0:
@@ -233,7 +233,7 @@ def fill_power_sums(const double[::1] tilt, double[:, ::1] out):
 
 
 def rule_of_gammas(double tilt):
-    """Return the scales and weights of the three gammas drawn for large loads."""
+    """Return the scales and weights of the three gammas drawn for large loads; for tests."""
     cdef double[3] scales
     cdef double[3] weights
     gamma_rule(fabs(tilt), scales, weights)
@@ -241,5 +241,5 @@ def rule_of_gammas(double tilt):
 
 
 def acceptance(double x, double shape):
-    """Return S(x), the probability of accepting an inverse Gaussian proposal x."""
+    """Return S(x), the probability of accepting an inverse Gaussian proposal x; for tests."""
     return survival(x, shape)

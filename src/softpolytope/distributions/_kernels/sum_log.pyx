@@ -1,11 +1,11 @@
 """Sums of logarithmic variates.
 
-A logarithmic variate with p = 1 - e^-q is geometric with success e^{-q U}, U uniform; a geometric is
-one plus a Poisson of an exponential times the odds. So the sum of n is n + Poisson(sum_i E_i v(U_i)),
-v(u) = e^{q u} - 1. Short sums take the n terms one by one, exactly. Long sums replace the uniform by
-a Gauss-Legendre rule: panels of length at most one in q u, ten nodes each; the n terms are dealt
-to the nodes by a multinomial and a node with N of them adds v Gamma(N). The characteristic function
-of a summand is then right to 1e-12 (tested), at a cost that does not depend on n.
+A logarithmic variate with p = 1 - e^-q is geometric with success probability e^{-q U}, U uniform; a geometric variate
+is one plus a Poisson variate whose rate is an exponential times the odds. So the sum of n is
+n + Poisson(sum_i E_i v(U_i)), v(u) = e^{q u} - 1. Short sums add the n terms one by one, exactly. Long sums replace the
+uniform by a Gauss-Legendre rule with panels of length at most one in q u and ten nodes each: a multinomial distributes
+the n terms over the nodes, and a node with N of them adds v Gamma(N). The characteristic function of a summand is then
+right to 1e-12 (tested), at a cost that does not depend on n.
 """
 
 from libc.math cimport ceil, expm1, log
@@ -24,10 +24,10 @@ import numpy as np
 
 cdef enum:
     N_NODES = 10
-    SHORT_SUM = 64
+    SHORT_SUM = 64  # terms that are always added one by one
 
-cdef double MAX_SUMMED = 1e18
-# e^700 is a number, e^710 none; counts stop at 1e100.
+cdef double MAX_SUMMED = 1e18  # terms that an int64 counts safely
+# e^700 is finite, e^710 is not. Counts are capped at 1e100.
 cdef double MAX_EXPONENT = 700.0
 cdef double MAX_COUNT = 1e100
 cdef double[N_NODES] NODES
@@ -35,13 +35,13 @@ cdef double[N_NODES] CONDITIONAL_WEIGHTS
 
 
 def gauss_legendre_rule():
-    """Nodes and weights on [0, 1]."""
+    """Return nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
 cdef void fill_rule():
-    """Store each weight as a share of what the nodes before it leave."""
+    """Store each weight as a share of what the earlier nodes leave, as sequential binomials need it."""
     cdef int node
     nodes, weights = gauss_legendre_rule()
     for node in range(N_NODES):
@@ -54,7 +54,7 @@ fill_rule()
 
 
 cdef double mixed_rate_of_panel(bitgen_t* bits, int64_t count, double start, double length) noexcept nogil:
-    """Sum of E_i (e^{w_i} - 1) over `count` terms with w uniform on a panel, by its Gauss rule."""
+    """Draw the sum of E_i (e^{w_i} - 1) over `count` terms with w uniform on a panel, by its Gauss rule."""
     cdef double rate = 0.0
     cdef int64_t given
     cdef int node
@@ -69,7 +69,7 @@ cdef double mixed_rate_of_panel(bitgen_t* bits, int64_t count, double start, dou
 
 
 cdef double mixed_rate(bitgen_t* bits, int64_t count, double exponent) noexcept nogil:
-    """Sum of E_i (e^{exponent U_i} - 1) over `count` terms."""
+    """Draw the sum of E_i (e^{exponent U_i} - 1) over `count` terms."""
     cdef double rate = 0.0, n_panels = ceil(exponent), length = exponent / n_panels
     cdef int64_t given, term, panel
     if count <= SHORT_SUM or count <= 2 * N_NODES * n_panels:
@@ -84,7 +84,7 @@ cdef double mixed_rate(bitgen_t* bits, int64_t count, double exponent) noexcept 
 
 
 cdef int64_t draw_sum_log(bitgen_t* bits, int64_t count, double exponent) noexcept nogil:
-    """Sum of `count` logarithmic variates with p = 1 - e^-exponent, stopping at the largest int64."""
+    """Draw the sum of `count` logarithmic variates with p = 1 - e^-exponent, capped at the largest int64."""
     cdef int64_t extra
     if count <= 0 or exponent <= 0.0:
         return count
@@ -93,12 +93,12 @@ cdef int64_t draw_sum_log(bitgen_t* bits, int64_t count, double exponent) noexce
 
 
 cdef double draw_real_sum_log(bitgen_t* bits, double count, double exponent) noexcept nogil:
-    """As draw_sum_log, with counts kept in doubles, so that they may pass int64."""
+    """Draw as `draw_sum_log`, with counts kept in doubles, so that they may exceed int64."""
     cdef double scale = 1.0, kept = count
     if count <= 0.0 or exponent <= 0.0:
         return count
     if exponent > MAX_EXPONENT:
-        # Where any of the uniforms is above MAX_EXPONENT / exponent, the sum is past all counts.
+        # If any of the uniforms is above MAX_EXPONENT / exponent, the sum exceeds all counts.
         if random_standard_exponential(bits) < count * log(exponent / MAX_EXPONENT):
             return MAX_COUNT
         exponent = MAX_EXPONENT
@@ -118,7 +118,7 @@ def fill(object bit_generator, const int64_t[::1] count, const double[::1] expon
 
 
 def fill_real(object bit_generator, const double[::1] count, const double[::1] exponent, double[::1] out):
-    """Write one draw per entry, of counts that may pass int64 and stop at 1e100."""
+    """Write one draw per entry, for counts that may exceed int64 and are capped at 1e100."""
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t i
     with bit_generator.lock, nogil:

@@ -1,4 +1,4 @@
-"""The Poisson law given that it is not zero."""
+"""Poisson law given that it is positive."""
 
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
@@ -9,7 +9,7 @@ from softpolytope.distributions._kernels.counts cimport draw_poisson
 
 
 cdef int64_t draw_truncated_poisson(bitgen_t* bits, double rate) noexcept nogil:
-    """Draw N ~ Poisson(rate) given N >= 1; at most 1.6 Poisson draws on average."""
+    """Draw N ~ Poisson(rate) given N >= 1, with at most 1.6 Poisson draws on average."""
     cdef int64_t count
     if rate < 1e-17:  # P(N > 1) is below rate / 2
         return 1
@@ -19,7 +19,7 @@ cdef int64_t draw_truncated_poisson(bitgen_t* bits, double rate) noexcept nogil:
             if count > 0:
                 return count
         else:
-            # 1 + Poisson has weight rate^(n-1)/(n-1)!; the target has 1/n times that.
+            # P(1 + Poisson = n) is proportional to rate^(n-1) / (n-1)!, and the target to 1/n times that.
             count = 1 + draw_poisson(bits, rate)
             if count == 1 or random_standard_uniform(bits) * count < 1.0:
                 return count

@@ -1,4 +1,8 @@
-"""Activations of a block of rows, all experts at once, one layer per call; and what follows from the top one."""
+"""Activations q of a block of rows, for all experts at once and one layer per call, and the log likelihood.
+
+Going up the layers, q of level t + 1 is log(1 + q e^{x'beta}) of level t (definition 4 of the paper). Its logarithm is
+kept beside it, because small activations underflow while their logarithms do not.
+"""
 
 from libc.math cimport exp, expm1, log, log1p
 from libc.string cimport memset
@@ -13,8 +17,8 @@ cdef enum:
 def predict_dense(const double[:, ::1] design, const double[:, ::1] coefficients, double[:, ::1] out):
     """Write x'beta as (rows, experts), from coefficients (columns, experts).
 
-    Every sum runs over the columns in order, whatever experts are asked for together: a chain that computes them in
-    other groups after a restart must get the same bits, which a library's matrix product does not promise.
+    Every sum runs over the columns in order, whichever experts are computed together: a chain that computes them in
+    other groups after a restart must get the same bits, which a BLAS library does not promise.
     """
     if out.shape[0] == 0 or out.shape[1] == 0:
         return
@@ -26,7 +30,7 @@ def predict_sparse(
     const double[::1] data, const int[::1] indices, const int[::1] indptr, const double[:, ::1] coefficients,
     double[:, ::1] out,
 ):
-    """The same for rows in CSR form."""
+    """Write x'beta as `predict_dense` does, for rows in CSR form."""
     cdef Py_ssize_t row, entry
     if out.shape[0] == 0 or out.shape[1] == 0:
         return
@@ -41,9 +45,10 @@ def advance(
     const double[:, ::1] predictor_columns, const int[::1] experts, double[:, ::1] linear_predictor,
     const double[:, ::1] below, double[:, ::1] log_above, double[:, ::1] above,
 ):
-    """Take x'beta of some experts (rows, those experts); write log q and q of the level above their layer.
+    """Write x'beta, and log q and q of the level above, for some experts of a layer.
 
-    All other arrays are (rows, experts).
+    `predictor_columns` is x'beta as (rows, those experts); `below` is log q of the level below the layer. All arrays
+    except the first are (rows, experts), and only the columns of those experts are written.
     """
     cdef Py_ssize_t first, n_taken, i, row = 0, column = 0, n_columns = experts.shape[0]
     cdef Py_ssize_t n_cells = above.shape[0] * n_columns
@@ -53,6 +58,8 @@ def advance(
     with nogil:
         for first from 0 <= first < n_cells by BUFFER:
             n_taken = min(<Py_ssize_t> BUFFER, n_cells - first)
+            # The chosen experts of many rows are gathered, so that the vectorized log softplus gets full buffers even
+            # where few experts are updated.
             for i in range(n_taken):
                 places[i] = row * above.shape[1] + experts[column]
                 linear_predictor[row, experts[column]] = predictor_columns[row, column]
@@ -68,7 +75,8 @@ def advance(
 
 
 cdef double log_positive(double rate) noexcept nogil:
-    """log(1 - e^-rate)."""
+    """Return log(1 - e^-rate), with full precision for small and large rates."""
+    # Up to about log 2, 1 - e^-rate would cancel; above it, its logarithm would.
     return log(-expm1(-rate)) if rate < 0.7 else log1p(-exp(-rate))
 
 
@@ -76,7 +84,10 @@ def log_likelihood(
     const double[:, ::1] activation, const double[:, ::1] log_activation, const double[::1] log_weights,
     const unsigned char[::1] labels, const double[::1] row_weights,
 ):
-    """Sum of log P(y) over the rows, from q and log q of the top level."""
+    """Return the sum of log P(y) over the rows, from q and log q of the top level.
+
+    log P(y = 0) = -lambda and log P(y = 1) = log(1 - e^-lambda), with lambda = sum_k r_k q_k.
+    """
     cdef Py_ssize_t row, expert, n_experts = log_weights.shape[0]
     cdef double total = 0.0, rate, largest, term
     cdef double[::1] weights = vector_exp(log_weights)
@@ -90,6 +101,7 @@ def log_likelihood(
             elif rate > 1e-290:
                 total += row_weights[row] * log_positive(rate)
             else:
+                # The rate has underflowed, and log(1 - e^-rate) is log(rate): a log-sum-exp over the experts.
                 largest = log_weights[0] + log_activation[row, 0]
                 for expert in range(1, n_experts):
                     term = log_weights[expert] + log_activation[row, expert]

@@ -1,4 +1,7 @@
-"""Counts upwards and Polya-Gamma weights of a block of rows, all experts at once, one layer per call."""
+"""Augmentation of a block of rows: Polya-Gamma weights, and the counts of the next level up.
+
+Both take all experts at once and one layer per call. They are equations 39 and 40 of the paper (appendix C).
+"""
 
 from numpy.random cimport bitgen_t
 
@@ -12,11 +15,12 @@ def draw_pg_weights(
     const double[::1] weights, const double[:, ::1] linear_predictor, const double[:, ::1] log_activation,
     const int[::1] experts, double[:, ::1] pg_weights, double[:, ::1] slopes, int terms,
 ):
-    """omega ~ PG(m + theta, psi) and the coefficient of x in the linear term, (m - theta) / 2 - omega log q.
+    """Draw omega ~ PG(m + theta, psi), and write the coefficient of x in the linear term of equation 41.
 
-    Arrays are (rows, experts): counts m and log q of the level below the layer, theta of the one above. The results
-    are (rows, those experts). An empty `above` says that the layer is the last, where theta is copies * weights.
-    `terms` > 0 truncates as the paper does.
+    That coefficient, `slopes`, is (m - theta) / 2 - omega log q. Input arrays are (rows, experts): counts m and log q
+    of the level below the layer, latent rates theta of the level above. The results are (rows, those experts). An
+    empty `above` means that the layer is the last one, where theta is copies * weights. `terms` > 0 draws the paper's
+    truncated sum.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, column, expert
@@ -28,6 +32,7 @@ def draw_pg_weights(
                 expert = experts[column]
                 rate = copies[row] * weights[expert] if is_top else above[row, expert]
                 shape = counts[row, expert] + rate
+                # PG(0, psi) is zero, and m = theta = 0: the row says nothing about this expert.
                 if shape <= 0.0:
                     pg_weights[row, column] = slopes[row, column] = 0.0
                     continue
@@ -44,7 +49,7 @@ def draw_table_counts(
     object bit_generator, const double[:, ::1] counts, const double[:, ::1] above, const double[::1] copies,
     const double[::1] weights, double[:, ::1] out,
 ):
-    """Counts of the next level up, CRT(m, theta above); shapes and `above` as for the weights."""
+    """Draw the counts of the next level up, CRT(m, theta above); shapes and `above` as in `draw_pg_weights`."""
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, expert
     cdef bint is_top = above.shape[0] == 0

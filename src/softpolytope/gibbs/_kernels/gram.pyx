@@ -1,10 +1,11 @@
 """Sums over the rows of a block that the coefficients need: weighted Gram matrices, for all experts in one call.
 
-A matrix is kept as its lower triangle, which halves what blocks add up and what would travel between machines.
+These are sum_i omega_ik x_i x_i' and the linear term of equation 41. A matrix is stored as its lower triangle, which
+halves what is added between blocks and sent between machines.
 
-Dense rows, and narrow sparse ones, are gone through four at a time for each expert, those without weight left out; wide
-sparse ones loop over pairs of entries, all experts at once. Every sum runs over the rows in order, so that it does not
-depend on the machine.
+Dense rows, and narrow sparse ones, are processed four at a time for each expert, skipping rows without weight. Wide
+sparse rows loop over pairs of entries, all experts at once. Every sum runs over the rows in order, so the result does
+not depend on the machine.
 """
 
 from libc.stdlib cimport free, malloc
@@ -20,16 +21,16 @@ cdef extern from "symmetric.h" nogil:
     )
 
 cdef enum:
-    CHUNK = 64
-    WIDEST_FILLED = 48  # sparse rows of more columns stay sparse
-    ROOM = 1 << 16  # doubles for the matrices of the experts that share a filled chunk of rows
+    CHUNK = 64  # rows that are copied together, and stay in the cache for all experts
+    WIDEST_FILLED = 48  # sparse rows with more columns are not made dense
+    ROOM = 1 << 16  # doubles for the matrices of the experts that share a chunk of rows
 
 
 cdef void fill_rows(
     const double* values, const int* indices, const int* indptr, Py_ssize_t start, Py_ssize_t n_rows,
     Py_ssize_t n_columns, Py_ssize_t width, double* rows,
 ) noexcept nogil:
-    """A few rows, dense (no `indptr`) or in CSR form; those beyond the last column stay as they are."""
+    """Copy a few rows, dense (`indptr` is NULL) or in CSR form; the padding beyond the last column is not written."""
     cdef Py_ssize_t row, entry
     for row in range(n_rows):
         if indptr == NULL:
@@ -55,7 +56,10 @@ cdef bint add_filled(
     const double* values, const int* indices, const int* indptr, Py_ssize_t n_columns,
     const double[:, ::1] pg_weights, double[:, ::1] out,
 ) noexcept nogil:
-    """Dense rows, and the same rows in CSR form, give the same bits; False if there is no memory."""
+    """Add the Gram matrices of rows made dense; return False if memory runs out.
+
+    Dense rows, and the same rows in CSR form, give the same bits.
+    """
     cdef Py_ssize_t n_experts = pg_weights.shape[1], width = padded(n_columns), size = n_columns * width
     cdef Py_ssize_t n_together = max(<Py_ssize_t> 1, min(n_experts, ROOM // size))
     cdef Py_ssize_t first, n_taken, start, n_rows, expert
@@ -96,7 +100,7 @@ def add_sparse(
     const double[::1] data, const int[::1] indices, const int[::1] indptr, int n_columns,
     const double[:, ::1] pg_weights, double[:, ::1] out,
 ):
-    """The same for rows in CSR form, columns in order; wide ones by pairs of entries, all experts at once."""
+    """Add the same sums for rows in CSR form, with columns in order; wide rows by pairs of entries."""
     cdef Py_ssize_t row, first, second, pair
     cdef bint is_done = True
     if data.shape[0] == 0 or pg_weights.shape[1] == 0:
@@ -118,7 +122,7 @@ def add_sparse(
 
 
 def unpack(const double[:, ::1] pairs, double[:, :, ::1] out):
-    """Write the symmetric matrices (experts, columns, columns) that sums over pairs (pairs, experts) stand for."""
+    """Write the symmetric matrices (experts, columns, columns) whose lower triangles are `pairs` (pairs, experts)."""
     cdef Py_ssize_t expert, a, b, pair = 0
     with nogil:
         for a in range(out.shape[1]):
@@ -142,7 +146,7 @@ def add_linear_sparse(
     const double[::1] data, const int[::1] indices, const int[::1] indptr, const double[:, ::1] slopes,
     double[:, ::1] out,
 ):
-    """The same for rows in CSR form, with the same bits."""
+    """Add the same sums for rows in CSR form, with the same bits."""
     cdef Py_ssize_t row, entry
     if slopes.shape[1] == 0:
         return

@@ -1,18 +1,19 @@
-"""The arithmetic of a leapfrog step on flat arrays, whose last entries are log weights."""
+"""Arithmetic of a leapfrog step on flat arrays, whose last entries are log weights."""
 
 
 def kick_and_drift(
     double[::1] position, double[::1] momentum, const double[::1] slope, double kick, double step,
     Py_ssize_t n_weights, double lower, double upper,
 ):
-    """Change momentum by `kick` times the slope, then position by `step` times the momentum.
+    """Change momentum by `kick` times the gradient `slope`, then position by `step` times the momentum.
 
-    A log weight that crosses a bound turns back, which keeps volume and can be reversed.
+    A log weight that crosses a bound is reflected, which preserves volume and is reversible.
     """
     cdef Py_ssize_t i, n_entries = position.shape[0]
     for i in range(n_entries):
         momentum[i] += kick * slope[i]
         position[i] += step * momentum[i]
+    # One reflection is enough: only one of the bounds is finite (`_hamiltonian._select_experts`).
     for i in range(n_entries - n_weights, n_entries):
         if position[i] < lower:
             position[i] = 2.0 * lower - position[i]

@@ -1,4 +1,4 @@
-"""Latent rates of a block of rows, all experts at once, one level per call."""
+"""Latent rates theta of a block of rows, for all experts at once and one level per call (equation 42)."""
 
 from libc.math cimport INFINITY, exp, fmin, log
 from numpy.random cimport bitgen_t
@@ -7,17 +7,18 @@ from numpy.random.c_distributions cimport random_standard_exponential, random_st
 from softpolytope.distributions._kernels.bits cimport bits_of
 
 
-# Where counts stop too.
+# The largest count, too.
 cdef double MAX_RATE = 1e100
-# U^(1/shape) below the first is zero as a double; times a scale it may be a rate again, but below the second none that
-# counts or the shapes of the level below would ever notice.
+# e^-800 is zero as a double. Times a large scale it may be a rate again, but a rate below e^-400 changes neither the
+# counts nor the shapes of the level below.
 cdef double LOG_NO_POWER = -800.0
 cdef double LOG_NO_RATE = -400.0
 
 
 cdef inline double log_mean_scale(double predictor, double log_activation, double above) noexcept nogil:
-    """-log(e^{-x'beta} + q), which is x'beta - q above, in the form that subtracts nothing large."""
+    """Return the log of the scale, -log(e^{-x'beta} + q) = x'beta - q of the level above."""
     cdef double logit = predictor + log_activation
+    # For large logits both terms of the difference are large and nearly equal.
     if logit > 20.0:
         return -log_activation - exp(-logit)
     return predictor - above
@@ -29,12 +30,12 @@ def draw_rates(
     const double[:, ::1] activation_above,
     double log_least_activation, const int[::1] experts, double[:, ::1] out, bint is_log,
 ):
-    """theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
+    """Draw theta ~ Gamma(theta above + m, rate = e^{-x'beta} + q) of some experts, or log theta if `is_log`.
 
-    Arrays are (rows, experts). `log_activation` is log q of the level itself, `activation_above` is q of the next. Below
-    the top level the shape has the `above` rates; an empty `above` says that this is the top level, where it has copies *
-    weights. A rate whose q is below the least activation is multiplied by their ratio: the paper divides tau = theta q by
-    max(epsilon, q), and where q is not small that gives theta back.
+    This is equation 42 for theta instead of tau = theta q, which needs no division by q. Arrays are (rows, experts).
+    `log_activation` is log q of the level itself, `activation_above` is q of the next level. An empty `above` means
+    that this is the top level, where the rates above are copies * weights. A rate whose q is below the least activation
+    is multiplied by their ratio: the paper divides tau by max(epsilon, q), which gives theta back unless q is small.
     """
     cdef bitgen_t* bits = bits_of(bit_generator)
     cdef Py_ssize_t row, column, expert
@@ -53,8 +54,8 @@ def draw_rates(
                     linear_predictor[row, expert], log_activation[row, expert], activation_above[row, expert]
                 )
                 log_scale += fmin(log_activation[row, expert] - log_least_activation, 0.0)
-                # A shape below one is drawn as U^(1/shape) times a shape one larger. The power comes first: where it
-                # leaves no rate, as for the many tiny shapes, the draw is over.
+                # A gamma variate with a shape below one is U^(1/shape) times one with shape + 1. The power is drawn
+                # first: if it underflows, as it does for the many tiny shapes, the gamma draw is not needed.
                 if shape < 1.0:
                     log_power = -random_standard_exponential(bits) / shape
                     log_scale += log_power
