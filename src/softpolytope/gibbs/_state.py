@@ -1,4 +1,4 @@
-"""What a chain carries from one sweep to the next."""
+"""State of a chain between two sweeps: its parameters, and where they start."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -10,9 +10,11 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions import log_standard_gamma
 from softpolytope.model import Prior
 
-# The paper's prior is so wide that nearly all its draws of a precision underflow; coefficients end near 1e100.
+# The paper's prior is so wide that nearly all its draws of a precision underflow. With this floor, coefficients stay
+# below about 1e100.
 MIN_PRECISION = 1e-200
-LITTLE_LOG_WEIGHT = -10.0
+# Weight at which experts that a start lacks begin.
+SMALL_LOG_WEIGHT = -10.0
 
 _ARRAYS = ("coefficients", "precisions", "precision_rates", "log_weights")
 
@@ -23,7 +25,7 @@ class InvalidStateError(RuntimeError):
 
 @dataclass(slots=True)
 class GibbsState:
-    """The parameters. In the collapsed scan they are all; the paper's scan keeps counts in the blocks besides."""
+    """Parameters of a chain: its whole state in the collapsed scan. The paper's scan also has counts in the blocks."""
 
     coefficients: FloatArray  # (experts, layers, columns)  beta
     precisions: FloatArray  # (experts, layers, columns)  alpha
@@ -43,17 +45,17 @@ class GibbsState:
         return int(self.coefficients.shape[1])
 
     def copy(self) -> Self:
-        """A state that shares no array with this one."""
+        """Return a state that shares no array with this one."""
         return replace(self, **{name: getattr(self, name).copy() for name in _ARRAYS})
 
     def keep_experts(self, is_kept: BoolArray) -> None:
-        """Drop all other experts."""
+        """Delete all other experts."""
         for name in _ARRAYS:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[is_kept]))
 
 
 def initial_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior) -> GibbsState:
-    """The paper's start: beta = 0, alpha = 10, r = 1 / K, gamma_0 = c_0 = 1."""
+    """Return the paper's start: beta = 0, alpha = 10, r = 1 / K, gamma_0 = c_0 = 1."""
     shape = (n_experts, n_layers, n_columns)
     return GibbsState(
         coefficients=np.zeros(shape),
@@ -68,14 +70,14 @@ def initial_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior) -
 def state_at(
     coefficients: FloatArray, log_weights: FloatArray, n_experts: int, prior: Prior, rng: Generator
 ) -> GibbsState:
-    """A state with these experts; if they are fewer than `n_experts`, with others from the prior that weigh little."""
+    """Return a state with these experts, filled up to `n_experts` with experts of small weight from the prior."""
     n_given, n_layers, n_columns = coefficients.shape
     others, _, rates = draw_prior_coefficients(n_experts - n_given, n_layers, n_columns, prior, rng)
     state = initial_state(n_experts, n_layers, n_columns, prior)
     state.coefficients = np.concatenate([coefficients, others])
     state.precision_rates[n_given:] = rates
-    state.log_weights = np.concatenate([log_weights, np.full(n_experts - n_given, LITTLE_LOG_WEIGHT)])
-    # Their conditional means.
+    state.log_weights = np.concatenate([log_weights, np.full(n_experts - n_given, SMALL_LOG_WEIGHT)])
+    # The means of their conditionals.
     state.precisions = (prior.precision_shape + 0.5) / (state.precision_rates[..., None] + 0.5 * state.coefficients**2)
     return state
 
@@ -83,7 +85,7 @@ def state_at(
 def draw_prior_coefficients(
     n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng: Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Coefficients, precisions and precision rates of experts from the prior."""
+    """Draw coefficients, precisions and precision rates of experts from the prior."""
     shape = (n_experts, n_layers, n_columns)
     if prior.precision_rate == "learned":
         rates = rng.standard_exponential(shape[:2])
@@ -94,7 +96,7 @@ def draw_prior_coefficients(
 
 
 def prior_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng: Generator) -> GibbsState:
-    """A draw of all parameters from the prior."""
+    """Draw all parameters from the prior."""
     mass = float(rng.standard_gamma(prior.mass_shape) / prior.mass_rate)
     concentration = float(rng.standard_gamma(prior.concentration_shape) / prior.concentration_rate)
     coefficients, precisions, rates = draw_prior_coefficients(n_experts, n_layers, n_columns, prior, rng)
@@ -109,7 +111,7 @@ def prior_state(n_experts: int, n_layers: int, n_columns: int, prior: Prior, rng
 
 
 def check_state(state: GibbsState) -> None:
-    """Raise if a parameter is out of its range; for tests."""
+    """Raise InvalidStateError if a parameter is outside its range."""
     for name in ("coefficients", "precisions", "precision_rates", "mass", "concentration"):
         value = np.asarray(getattr(state, name))
         if not np.isfinite(value).all():

@@ -1,4 +1,4 @@
-"""What a chain keeps: a few numbers of every sweep, some draws whole, and the best one."""
+"""Record of a chain: a few numbers of every sweep, the retained draws, and the best draw."""
 
 from dataclasses import dataclass, field, fields
 from typing import Self
@@ -10,17 +10,17 @@ from softpolytope._typing import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long a chain runs and what it keeps."""
+    """Length of a chain, and the sweeps after which it retains draws and deletes experts."""
 
     n_sweeps: int = 1000
-    n_burn_in: int = 500  # the first sweeps: step sizes are learned, nothing is kept
-    n_draws: int = 100  # kept whole, evenly spaced over the rest
+    n_burn_in: int = 500  # first sweeps, in which the step size is tuned and nothing is retained
+    n_draws: int = 100  # retained, evenly spaced over the other sweeps
     prune_at: tuple[int, ...] = ()  # sweeps (from 1) after which experts without counts are deleted
 
     def __post_init__(self) -> None:
         if not 0 <= self.n_burn_in < self.n_sweeps:
             raise ValueError(
-                f"n_burn_in must be from 0 to n_sweeps - 1; got {self.n_burn_in} of {self.n_sweeps} sweeps."
+                f"n_burn_in must be from 0 to n_sweeps - 1; got {self.n_burn_in} with n_sweeps={self.n_sweeps}."
             )
         if not 1 <= self.n_draws <= self.n_sweeps - self.n_burn_in:
             raise ValueError(
@@ -29,33 +29,33 @@ class Schedule:
             )
 
     def is_kept(self, sweep: int) -> bool:
-        """Whether the draw of a sweep (from 0) is one of those kept; the last sweep always is."""
+        """Whether the draw of a sweep (from 0) is retained; that of the last sweep always is."""
         length = self.n_sweeps - self.n_burn_in
-        place = sweep - self.n_burn_in
-        if place < 0:
+        number = sweep - self.n_burn_in
+        if number < 0:
             return False
-        return (place + 1) * self.n_draws // length > place * self.n_draws // length
+        return (number + 1) * self.n_draws // length > number * self.n_draws // length
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Parameters that prediction needs, and where they come from."""
+    """Parameters that prediction needs, with the sweep they come from."""
 
     sweep: int
     log_likelihood: float
     coefficients: FloatArray  # (experts, layers, columns)
     log_weights: FloatArray  # (experts,)
-    counts: FloatArray  # (levels, experts)  latent counts; the top level only, where no others were drawn
+    counts: FloatArray  # (levels, experts)  sums over the rows; only the top level if no others were drawn
 
     @property
     def n_active(self) -> int:
-        """Experts with counts."""
+        """Number of experts with counts."""
         return int((self.counts[-1] > 0.0).sum())
 
 
 @dataclass(slots=True)
 class Trace:
-    """A chain so far."""
+    """Record of a chain so far."""
 
     log_likelihood: list[float] = field(default_factory=list)
     n_active: list[float] = field(default_factory=list)
@@ -63,15 +63,15 @@ class Trace:
     concentration: list[float] = field(default_factory=list)
     acceptance: list[float] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
-    best: Draw | None = None  # of highest log-likelihood after burn-in
+    best: Draw | None = None  # the draw of highest log likelihood after burn-in
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps done."""
+        """Number of sweeps recorded."""
         return len(self.log_likelihood)
 
     def record(self, draw: Draw, mass: float, concentration: float, acceptance: float) -> None:
-        """Append a sweep's numbers."""
+        """Append the numbers of a sweep."""
         self.log_likelihood.append(draw.log_likelihood)
         self.n_active.append(draw.n_active)
         self.mass.append(mass)
@@ -79,7 +79,7 @@ class Trace:
         self.acceptance.append(acceptance)
 
     def to_arrays(self) -> dict[str, FloatArray]:
-        """Everything as named arrays."""
+        """Return everything as named arrays."""
         arrays = {name: np.array(getattr(self, name)) for name in _SERIES}
         for label, draw in [(f"draw{i}", draw) for i, draw in enumerate(self.draws)] + [("best", self.best)]:
             if draw is not None:
@@ -89,7 +89,7 @@ class Trace:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, FloatArray]) -> Self:
-        """The inverse of `to_arrays`."""
+        """Return the trace that `to_arrays` was called on."""
         trace = cls(**{name: arrays[name].tolist() for name in _SERIES})
         n_draws = sum(name.startswith("draw") and name.endswith(".sweep") for name in arrays)
         trace.draws = [_draw_from(arrays, f"draw{i}") for i in range(n_draws)]
