@@ -18,7 +18,7 @@ OLD = b"an earlier model"
 # A shell's background jobs ignore Ctrl-C, and what they start does too.
 HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 MAIN = "from softpolytope.cli import main; sys.exit(main(sys.argv[1:]))\n"
-# Leaves a file called "sweeps" or "climbs" once there is one.
+# Leaves a file called "sweeps" or "optimizations" once there is one.
 TELLING = """
 from pathlib import Path
 from softpolytope.parallel._threads import Reporting
@@ -72,7 +72,7 @@ def started(code, arguments, folder):
 def under_way(arguments, folder):
     """Start a command and wait for its first sweep or climb."""
     run = started(TELLING + MAIN, arguments, folder)
-    unit = "sweeps" if "gibbs" in arguments else "climbs"
+    unit = "sweeps" if "gibbs" in arguments else "optimizations"
     while not (folder.parent / unit).exists() and run.poll() is None:
         time.sleep(0.01)
     return run

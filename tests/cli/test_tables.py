@@ -141,15 +141,15 @@ def test_the_fit_of_a_damaged_file_is_run_again(data_home, tmp_path, capsys):
 @pytest.mark.filterwarnings("ignore:fitting was stopped early")
 def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
     """The classifier itself swallows Ctrl-C, and would predict by what it has."""
-    climb = modes.climb
+    maximize = modes.maximize
 
     def stopped(target, position, effort, units, is_stopped):
         signal.raise_signal(signal.SIGINT)
         wait_until(is_stopped)
-        return climb(target, position, effort, units, is_stopped)
+        return maximize(target, position, effort, units, is_stopped)
 
     run = arguments(data_home, tmp_path, "--methods", "default", "--jobs", "1")
-    monkeypatch.setattr(modes, "climb", stopped)
+    monkeypatch.setattr(modes, "maximize", stopped)
     assert main(run) == 130
     assert not (tmp_path / "quick" / "titanic" / "default-0.json").exists()
 

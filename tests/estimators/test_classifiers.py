@@ -420,7 +420,7 @@ def test_an_interrupt_of_a_batch_is_not_swallowed(n_before, moons, monkeypatch):
     for _ in range(n_before):
         model.partial_fit(X, y, classes=[0, 1])
     before = model.predict_proba(X) if n_before else None
-    patched = (_streaming, "adam_pass") if n_before else (LogPosterior, "climbed")
+    patched = (_streaming, "adam_pass") if n_before else (LogPosterior, "maximize")
     with monkeypatch.context() as patch:
         patch.setattr(*patched, interrupted(getattr(*patched)))
         with pytest.raises(KeyboardInterrupt):
@@ -454,7 +454,7 @@ def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
     X, y = moons
     settings = SHORT | {"start": "map", "checkpoint": tmp_path}
     with monkeypatch.context() as patch:
-        patch.setattr(LogPosterior, "climbed", interrupted(LogPosterior.climbed))
+        patch.setattr(LogPosterior, "maximize", interrupted(LogPosterior.maximize))
         with pytest.raises(KeyboardInterrupt):
             SumStackSoftplusClassifier(**settings).fit(X, y)
     resumed = SumStackSoftplusClassifier(**settings).fit(X, y)

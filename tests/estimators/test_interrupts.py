@@ -58,7 +58,7 @@ def press(monkeypatch):
             return call
 
         monkeypatch.setattr(Chain, "advance", pressing(Chain.advance))
-        monkeypatch.setattr(LogPosterior, "climbed", pressing(LogPosterior.climbed))
+        monkeypatch.setattr(LogPosterior, "maximize", pressing(LogPosterior.maximize))
 
     return at
 

@@ -139,7 +139,7 @@ def test_progress_counts_climbs(moons, capsys):
     """Up to all of them."""
     SumStackSoftplusClassifier(**SMALL, verbose=1).fit(*moons)
     line = capsys.readouterr().err
-    assert "100% of 42 climbs" in line
+    assert "100% of 42 optimizations" in line
     assert "experts" in line
 
 

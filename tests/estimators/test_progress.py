@@ -54,7 +54,7 @@ def test_steps_after_the_last_write_nothing(monkeypatch):
     monkeypatch.setattr(_progress.time, "monotonic", lambda: 0.0)
     line = ProgressLine(1, out)
     for step in range(1, 9):
-        line(Progress(0, 0, step, 5, "climbs", -1.0, 2))
+        line(Progress(0, 0, step, 5, "optimizations", -1.0, 2))
     assert out.getvalue().count("\n") == 1
 
 

@@ -46,7 +46,7 @@ def test_short_fits_wait_for_the_disk_once_a_second(kind, tmp_path, monkeypatch)
     n_runs = 2 if kind == "collapsed" else 1  # its chains start at modes
     assert 1 <= len(n_synced) <= n_runs + time.monotonic() - start
     files = [path.name for path in tmp_path.rglob("*") if path.is_file()]
-    assert files.count("climbs.npz") == (kind != "paper")
+    assert files.count("modes.npz") == (kind != "paper")
     assert len(files) == (kind != "paper") + (0 if kind == "map" else 8)
     # Nothing is written where nothing is new.
     n_synced.clear()
@@ -117,19 +117,19 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = tmp_path / "files"
     folder.mkdir()
-    for name in ("climbs.npz", "labeling0-chain3.npz"):
+    for name in ("modes.npz", "labeling0-chain3.npz"):
         killed_while_writing(folder / name)
-    others = {".climbs.npz.backup", ".model.0123456789abcdef", ".notes.npz.0123456789abcdef"}
+    others = {".modes.npz.backup", ".model.0123456789abcdef", ".notes.npz.0123456789abcdef"}
     for name in others:
         (folder / name).write_bytes(b"someone's")
     assert len(list(folder.iterdir())) == 5
-    with replacing(folder / "climbs.npz", is_synced=False) as file:
+    with replacing(folder / "modes.npz", is_synced=False) as file:
         file.write(b"whole")
         assert len(list(folder.iterdir())) == 6
         CheckpointPlan(folder).opened(".")
         assert len(list(folder.iterdir())) == 4
-    assert (folder / "climbs.npz").read_bytes() == b"whole"
-    assert {path.name for path in folder.iterdir()} == {"climbs.npz", *others}
+    assert (folder / "modes.npz").read_bytes() == b"whole"
+    assert {path.name for path in folder.iterdir()} == {"modes.npz", *others}
 
 
 @posix
@@ -140,7 +140,7 @@ def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
     (tmp_path / "softpolytope-scratch-notes").mkdir()
     (tmp_path / "softpolytope-rescued").mkdir()
     in_use = ScratchFolder()
-    dead = killed_while_writing(tmp_path / "climbs.npz")
+    dead = killed_while_writing(tmp_path / "modes.npz")
     assert dead.exists()
     assert in_use.path.exists()
     another = ScratchFolder()

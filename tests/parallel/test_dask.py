@@ -493,7 +493,7 @@ def test_lost_scheduler_ends_the_fit_with_a_checkpoint(kind, changes, tmp_path, 
     monkeypatch.setattr(climb_log, "SECONDS_BETWEEN_WRITES", 0.0)  # the climbs of so few rows take less than one
 
     def is_time(n_calls, _):
-        return n_calls == 80 if kind == "collapsed" else not killed and any(folder.rglob("climbs.npz"))
+        return n_calls == 80 if kind == "collapsed" else not killed and any(folder.rglob("modes.npz"))
 
     def kill():
         process.kill()

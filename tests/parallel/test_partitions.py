@@ -265,7 +265,7 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
     """The scale is chosen with a sample brought here; larger ones stay in their partitions. Memory changes nothing."""
     X, y = arrays()
     for module in (search, rows_module):
-        monkeypatch.setattr(module, "MAX_ROWS_FOR_SCALE", 300)
+        monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
     monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
     sizes = []
     blocks_of = rows_module.RowsInPartitions.blocks

@@ -9,7 +9,7 @@ import pytest
 
 from softpolytope.parallel._threads import Progress, Reporting, run_all
 
-PROGRESS = Progress(0, 0, 1, 2, "climbs", -1.0, 3)
+PROGRESS = Progress(0, 0, 1, 2, "optimizations", -1.0, 3)
 
 
 def test_results_are_in_the_order_of_the_tasks():

@@ -49,7 +49,7 @@ def with_transform(result: ModesResult, before: ColumnTransform | None, now: Col
         return Mode(now.to_transformed(before.to_original(mode.coefficients)), mode.log_weights)
 
     modes = [
-        [FoundMode(changed(found.mode), found.log_likelihood, changed(found.whole)) for found in side]
+        [FoundMode(changed(found.mode), found.log_likelihood, changed(found.unpruned)) for found in side]
         for side in result.modes
     ]
     return replace(result, modes=modes)

@@ -36,7 +36,7 @@ def pack_modes(arrays: Arrays, prefix: str, result: ModesResult, units: ColumnTr
     """Add arrays of what `find_modes` found; the header has the rest."""
     arrays[f"{prefix}.units"] = np.stack([units.center, units.scale])
     for side, found in enumerate(result.modes):
-        _pack(arrays, f"{prefix}.{side}", [item.whole for item in found])
+        _pack(arrays, f"{prefix}.{side}", [item.unpruned for item in found])
         arrays[f"{prefix}.{side}.is_idle"] = np.concatenate([_is_idle(item) for item in found])
     return {"losses": [[float(rate), float(loss)] for rate, loss in result.held_out_loss.items()]}
 
@@ -71,10 +71,10 @@ def _found(arrays: Arrays, prefix: str, size: ModelSize, log_likelihood: FloatAr
 
 def _is_idle(found: FoundMode) -> NDArray[np.bool_]:
     """Whether each expert of the whole mode was left out; those that stayed are in the same order."""
-    is_idle = np.ones(len(found.whole.log_weights), dtype=bool)
+    is_idle = np.ones(len(found.unpruned.log_weights), dtype=bool)
     place = 0
     for number, (coefficients, weight) in enumerate(
-        zip(found.whole.coefficients, found.whole.log_weights, strict=True)
+        zip(found.unpruned.coefficients, found.unpruned.log_weights, strict=True)
     ):
         if place == len(found.mode.log_weights):
             break

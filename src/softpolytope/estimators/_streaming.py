@@ -65,7 +65,7 @@ def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, Regr
         settings.prior,
         settings.n_restarts,
         settings.fit_weight,
-        keeps_idle=True,  # later rows may need experts that the first do not
+        keeps_inactive=True,  # later rows may need experts that the first do not
     )
     labelings = (0, 1) if settings.symmetric else (0,)
     options = SearchOptions(how.n_threads, how.callback)
@@ -78,7 +78,7 @@ def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, Regr
 def online_modes(result: ModesResult, units: ColumnTransform, features: FeatureSummary) -> Stream:
     """A stream that goes on where a search ended."""
     followers = [
-        [AdamState(Mode(units.to_original(found.whole.coefficients), found.whole.log_weights)) for found in modes]
+        [AdamState(Mode(units.to_original(found.unpruned.coefficients), found.unpruned.log_weights)) for found in modes]
         for modes in result.modes
     ]
     return Stream(followers, result.precision_rates, features)

@@ -1,12 +1,12 @@
-"""Modes of the posterior by L-BFGS from random starts.
+"""Modes of the posterior, found by L-BFGS from random starts.
 
-A search tunes the precision rate on held-out rows, grows subsamples until all rows are in, and returns one mode per
-restart and labeling (`_search`). Modes can be checkpointed, continued from and followed online by Adam (`_online`).
+A search tunes the precision rate on held-out rows, optimizes on growing subsamples until all rows are in, and returns
+one mode per restart and labeling (`_search`). A search can be checkpointed and continued, and modes can be updated
+online by Adam (`_online`).
 """
 
-from softpolytope.optimize._mode import LogPosterior, Mode, pruned
+from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
 from softpolytope.optimize._online import AdamState, adam_pass
-from softpolytope.optimize._results import FoundMode, ModeSettings, ModesResult
 from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
 from softpolytope.optimize._search import max_optimizations
 

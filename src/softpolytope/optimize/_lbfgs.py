@@ -1,8 +1,7 @@
-"""One climb: L-BFGS on the collapsed posterior, from a position to a higher one."""
+"""One optimization: L-BFGS on the collapsed log posterior, from a position to a higher one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -10,57 +9,55 @@ from scipy.optimize import minimize
 from softpolytope._typing import FloatArray
 from softpolytope.model import FlatLogPosterior
 
-# What a point is worth where the likelihood cannot be computed: too low to be climbed to, but a number.
-OUT_OF_REACH = 1e300
-# Pairs of steps and slopes that L-BFGS remembers; SciPy's own default, no other was tried.
+# Loss where the likelihood cannot be computed: finite, but so high that no line search accepts the point.
+UNREACHABLE_LOSS = 1e300
+# Pairs of steps and gradients that L-BFGS remembers. This is SciPy's default; other values were not tried.
 MEMORY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """When a climb ends: after so many steps, or where a step gains less than a share of the value."""
+    """Limits of an optimization: a number of steps, and the relative gain below which a step is the last."""
 
     n_steps: int
     tolerance: float
 
 
-def climb(
+def maximize(
     target: FlatLogPosterior,
     position: FloatArray,
-    effort: StoppingRule,
+    rule: StoppingRule,
     unit: FloatArray | float = 1.0,
     is_stopped: Callable[[], bool] = bool,
 ) -> FloatArray:
-    """Return a position at least as high as the one given.
+    """Return a position whose log posterior is at least that of the given one.
 
-    `unit` is what one step of each coordinate is measured in; L-BFGS is not indifferent to it. A climb that is stopped
-    ends where it is.
+    `unit` is the unit of each coordinate, on which the path of L-BFGS depends. Once `is_stopped` returns True, the
+    current position is returned.
     """
 
     def loss(scaled: FloatArray) -> tuple[float, FloatArray]:
-        value, slope = target.value_and_gradient(scaled * unit)
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return OUT_OF_REACH, np.zeros_like(scaled)
-        return -value, -slope * unit
+        value, gradient = target.value_and_gradient(scaled * unit)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return UNREACHABLE_LOSS, np.zeros_like(scaled)
+        return -value, -gradient * unit
 
-    def stop(_: FloatArray) -> None:
+    def stop(xk: FloatArray) -> None:  # noqa: ARG001 -- the name that SciPy looks for
         if is_stopped():
             raise StopIteration
 
-    search: Any = minimize  # its stubs do not know arrays of one dimension from others
-    result = search(
+    result = minimize(
         loss,
         position / unit,
         jac=True,
         method="L-BFGS-B",
         callback=stop,
         options={
-            "maxiter": effort.n_steps,
-            "maxfun": 2 * effort.n_steps + 20,
+            "maxiter": rule.n_steps,
+            "maxfun": 2 * rule.n_steps + 20,
             "maxcor": MEMORY,
-            "ftol": effort.tolerance,
+            "ftol": rule.tolerance,
             "gtol": 1e-7,
         },
     )
-    reached: FloatArray = np.ascontiguousarray(result.x * unit)
-    return reached
+    return np.ascontiguousarray(result.x * unit)

@@ -1,4 +1,4 @@
-"""What is climbed and what is reached: modes, and what is left of one when idle experts are gone."""
+"""Modes of the posterior: the log posterior they maximize, their results, and the removal of inactive experts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import RowBlock, TrainingData
 from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
-from softpolytope.optimize._lbfgs import StoppingRule, climb
+from softpolytope.optimize._lbfgs import StoppingRule, maximize
 from softpolytope.parallel import Blocks
 
-# Nats of training log likelihood that leaving experts out may cost, in all.
+# Loss of training log likelihood, in nats, that removing all inactive experts together may cost.
 MAX_LOSS = 1e-3
 
 Likelihood = Callable[[FloatArray, FloatArray], FloatArray]
@@ -29,39 +29,84 @@ class Mode:
     log_weights: FloatArray  # (experts,)
 
     def position(self) -> FloatArray:
-        """As one flat array."""
+        """Return coefficients and log weights as one flat array."""
         return np.concatenate([self.coefficients.reshape(-1), self.log_weights])
 
     def moved(self, position: FloatArray) -> "Mode":
-        """The mode at another flat array."""
+        """Return a mode of the same shape at another flat array."""
         n_coefficients = self.coefficients.size
         return Mode(position[:n_coefficients].reshape(self.coefficients.shape), position[n_coefficients:])
 
-    def without(self, is_left_out: BoolArray) -> "Mode":
-        """The other experts."""
-        return Mode(np.ascontiguousarray(self.coefficients[~is_left_out]), self.log_weights[~is_left_out])
+    def without(self, is_removed: BoolArray) -> "Mode":
+        """Return the mode without some of its experts."""
+        return Mode(np.ascontiguousarray(self.coefficients[~is_removed]), self.log_weights[~is_removed])
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSettings:
+    """The model whose modes are searched for, and the number of restarts."""
+
+    max_experts: int
+    n_layers: int
+    prior: Prior
+    n_restarts: int = 5
+    fit_weights: bool = True
+    bootstrap: bool = False  # whether the last optimization of every restart has its own random row weights
+    keeps_inactive: bool = False  # whether experts that the rows do not need stay, for rows still to come
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMode:
+    """A mode without inactive experts, its log likelihood, and the mode with all experts, to continue from."""
+
+    mode: Mode
+    log_likelihood: float
+    unpruned: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ModesResult:
+    """Modes by labeling and restart."""
+
+    modes: list[list[FoundMode]]
+    precision_rates: FloatArray  # (restarts,)
+    held_out_loss: dict[float, float]  # mean log loss of held-out rows by precision rate; empty if the rate was given
+    is_complete: bool  # False if the search was stopped early
+    is_interrupted: bool = False  # whether Ctrl-C was pressed; the caller of the search raises KeyboardInterrupt
+
+    def is_of_best_rate(self) -> BoolArray:
+        """Return whether each restart has the rate that was best for all held-out rows; all True if none has it."""
+        if not self.held_out_loss:
+            return np.ones(len(self.precision_rates), dtype=bool)
+        best = min(self.held_out_loss, key=self.held_out_loss.__getitem__)
+        is_best = np.asarray(self.precision_rates == best)
+        return is_best if is_best.any() else ~is_best
 
 
 @dataclass(frozen=True, slots=True)
 class LogPosterior:
-    """What is climbed: the collapsed posterior, mass and concentration held at their prior means."""
+    """The collapsed log posterior, with mass and concentration fixed at their prior means."""
 
     prior: Prior
     max_experts: int
     fit_weights: bool
-    unit: FloatArray  # (columns,), what coefficients are measured in
+    column_unit: FloatArray  # (columns,)  unit of the coefficients of each column
 
     def random_start(self, n_layers: int, rng: Generator) -> Mode:
-        """Linear predictors of about unit variance, equal weights of sum one (or one each, where they are held)."""
-        shape = (self.max_experts, n_layers, len(self.unit))
-        coefficients = rng.standard_normal(shape) / np.sqrt(len(self.unit)) * self.unit
+        """Draw coefficients that give linear predictors a variance of about one.
+
+        Weights are equal and sum to one; weights that are not fitted are one each.
+        """
+        shape = (self.max_experts, n_layers, len(self.column_unit))
+        coefficients = rng.standard_normal(shape) / np.sqrt(len(self.column_unit)) * self.column_unit
         weight = -np.log(self.max_experts) if self.fit_weights else 0.0
         return Mode(coefficients, np.full(self.max_experts, weight))
 
     def target(self, mode: Mode, likelihood: Likelihood, precision_rate: float) -> FlatLogPosterior:
-        """The log posterior, as a function of what a mode has; experts that were left out keep no weight.
+        """Return the log posterior as a function of a mode's flat array.
 
-        `likelihood` is `RowBlock.gradient` of all rows.
+        `likelihood` returns log likelihood and gradient of all rows, as `RowBlock.gradient` does for a block. The prior
+        is that of `max_experts` experts even where inactive ones were removed.
         """
         shape = mode.coefficients.shape
         prior = FlatPrior(
@@ -72,72 +117,72 @@ class LogPosterior:
         )
         return FlatLogPosterior(likelihood, shape, prior, moves_weights=self.fit_weights)
 
-    def climbed(
+    def maximize(
         self,
         mode: Mode,
         blocks: Blocks[RowBlock],
         precision_rate: float,
-        effort: StoppingRule,
+        rule: StoppingRule,
         is_stopped: Callable[[], bool] = bool,
     ) -> Mode:
-        """Climb from a mode, or a start."""
+        """Return the mode that L-BFGS reaches from another mode or a start."""
         target = self.target(
             mode,
             lambda coefficients, log_weights: blocks.sum(RowBlock.gradient, coefficients, log_weights),
             precision_rate,
         )
-        return mode.moved(climb(target, mode.position(), effort, self.units(mode), is_stopped))
+        return mode.moved(maximize(target, mode.position(), rule, self.position_unit(mode), is_stopped))
 
-    def units(self, mode: Mode) -> FloatArray:
-        """What each coordinate of a mode's flat array is measured in."""
+    def position_unit(self, mode: Mode) -> FloatArray:
+        """Return the unit of each coordinate of a mode's flat array."""
         shape = mode.coefficients.shape
-        return np.concatenate([np.broadcast_to(self.unit, shape).reshape(-1), np.ones(shape[0])])
+        return np.concatenate([np.broadcast_to(self.column_unit, shape).reshape(-1), np.ones(shape[0])])
 
 
-def column_units(data: TrainingData) -> FloatArray:
-    """What a coefficient of each column is measured in: one over the column's root mean square, to a power of two.
+def column_unit(size: FloatArray) -> FloatArray:
+    """Return the unit of the coefficients of columns of a given root mean square: its inverse, as a power of two.
 
-    A power of two costs no digit, and does not show in which order the squares were added.
+    A power of two is exact, and hides the order in which the squares were summed.
     """
-    design: Any = data.design
-    squares = design.multiply(design) if sparse.issparse(data.design) else design**2
-    return _unit(np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale)
-
-
-def column_unit(mean_square: FloatArray) -> FloatArray:
-    """The same of columns whose mean square is known."""
-    return _unit(np.sqrt(mean_square))
-
-
-def _unit(size: FloatArray) -> FloatArray:
     return np.exp2(-np.round(np.log2(np.where(size > 0.0, size, 1.0))))
 
 
-def held_out_rates(mode: Mode, rows: TrainingData) -> FloatArray:
-    """lambda of rows."""
+def root_mean_square(data: TrainingData) -> FloatArray:
+    """Return the root mean square of every column."""
+    design: Any = data.design  # dense or sparse, whose common interface has no type
+    squares = design.multiply(design) if sparse.issparse(data.design) else design**2
+    size: FloatArray = np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale
+    return size
+
+
+def poisson_rates(mode: Mode, rows: TrainingData) -> FloatArray:
+    """Return the Poisson rate lambda of every row."""
     everything = np.array([0, len(mode.log_weights)], dtype=np.intp)
     blocks = [RowBlock(block).rates(mode.coefficients, mode.log_weights, everything)[0] for block in rows.blocks()]
     return np.concatenate(blocks)
 
 
 def pruned(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[Mode, float]:
-    """Leave out the experts that the rows do not need; return the mode and its log likelihood.
+    """Remove the experts that the rows do not need; return the mode and its log likelihood.
 
-    As many are left out, those that add least to the rates first, as cost less than `MAX_LOSS` together; one
-    always stays.
+    Experts are removed in the order of what they add to the rates, as long as this costs at most `MAX_LOSS` in all. One
+    expert always stays.
     """
     order, values = _log_likelihoods_without(mode, blocks)
     if not np.isfinite(values[0]):
-        raise OverflowError("the log likelihood of a mode is not finite: the linear predictors of the rows overflow.")
+        raise OverflowError(
+            "The log likelihood of a mode is not finite, because the linear predictors of the rows overflow. "
+            "Rescale the columns of X."
+        )
     is_cheap = values[0] - values[:-1] <= MAX_LOSS
-    n_left_out = int(np.flatnonzero(is_cheap)[-1])
-    is_left_out = np.zeros(len(order), dtype=bool)
-    is_left_out[order[:n_left_out]] = True
-    return mode.without(is_left_out), float(values[n_left_out])
+    n_removed = int(np.flatnonzero(is_cheap)[-1])
+    is_removed = np.zeros(len(order), dtype=bool)
+    is_removed[order[:n_removed]] = True
+    return mode.without(is_removed), float(values[n_removed])
 
 
 def _log_likelihoods_without(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[NDArray[np.intp], FloatArray]:
-    """Experts in the order of what they add to the rates, and the log likelihood without the first 0, 1, 2, ... ."""
+    """Return experts in the order of what they add to the rates, and log likelihoods without the first 0, 1, 2, ..."""
     added = blocks.sum(RowBlock.expert_sums, mode.coefficients, mode.log_weights)
     order = np.argsort(added, kind="stable")
     sums = blocks.sum(RowBlock.nested_log_likelihoods, mode.coefficients, mode.log_weights, order)

@@ -1,9 +1,9 @@
-"""The prior's scale: which precision rate each restart has, decided by rows that were held out.
+"""The scale of the prior: a precision rate for each restart, chosen on held-out rows.
 
-A loose prior lets a model of many experts follow noise, a tight one keeps it from bending at all, and the right one
+A loose prior lets a model with many experts fit noise, a tight one keeps its boundary straight, and the right one
 differs between data sets by orders of magnitude. Rates are compared by the likelihood of held-out rows. With few rows
-that comparison is itself uncertain, so each restart makes its own, with the rows weighted at random (the Bayesian
-bootstrap): the restarts then stand for the rates in proportion to the chance that each is best.
+that comparison is itself uncertain, so each restart makes its own, with randomly weighted rows (the Bayesian
+bootstrap): the restarts then represent each rate in proportion to the probability that it is the best.
 """
 
 from collections.abc import Sequence
@@ -13,40 +13,69 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import TrainingData
 from softpolytope.optimize._mode import Mode
 
-# Precision rates per unit of precision shape, from loose to tight.
-SCALES = (300.0, 30.0, 3.0, 0.3, 0.03, 0.003)
-# Rates in a row that must be worse than the best before tighter ones are left untried.
+# Precision rates divided by the precision shape, from loose to tight.
+RATE_GRID = (300.0, 30.0, 3.0, 0.3, 0.03, 0.003)
+# Consecutive rates that must be worse than the best one before tighter rates are skipped.
 PATIENCE = 2
-# A chance of zero for what then happens would outweigh all other rows.
+# A label that was given probability zero would outweigh all other rows.
 MIN_PROBABILITY = 1e-6
+
+
+def deal_folds(data: TrainingData, n_folds: int, rng: Generator) -> NDArray[np.intp]:
+    """Return the fold of every row; equal rows share one even if their labels differ, and labels are spread evenly.
+
+    If equal rows were in different folds, held-out rows would also be training rows. Weights affect only the order in
+    which folds are dealt, so a weight stands for copies of a row here as everywhere.
+    """
+    groups = data.groups()
+    totals = np.bincount(groups, data.row_weights)
+    share = np.bincount(groups, data.row_weights * data.labels) / totals
+    shuffled = rng.permutation(len(totals))
+    order = shuffled[np.argsort(share[shuffled], kind="stable")]
+    folds = np.empty(len(totals), dtype=np.intp)
+    folds[order] = np.arange(len(totals)) % n_folds
+    return folds[groups]
+
+
+def split_fold(data: TrainingData, is_held_out: BoolArray) -> tuple[TrainingData, TrainingData]:
+    """Return the other rows, and the rows that are held out."""
+    return (
+        data.weighted(np.where(is_held_out, 0.0, data.row_weights)),
+        data.weighted(np.where(is_held_out, data.row_weights, 0.0)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RateTrial:
-    """A precision rate, the modes found under it, and the log probabilities it gave to held-out rows."""
+    """A precision rate, the modes found under it, and the log probabilities they give to held-out labels."""
 
     rate: float
-    modes: list[Mode]  # of all labelings and restarts
+    modes: list[Mode]  # one per labeling and restart
     log_probabilities: FloatArray  # (rows,)
 
     def loss(self, weights: FloatArray) -> float:
-        """Mean -log P of the held-out rows; none of no rows."""
+        """Return the mean log loss of the held-out rows; 0 if there are none."""
         return -float(weights @ self.log_probabilities / weights.sum()) if len(weights) else 0.0
 
 
-def is_settled(tried: Sequence[RateTrial], weights: FloatArray) -> bool:
-    """Whether the last rates were all worse than the best, so that tighter ones need no trial."""
-    losses = [item.loss(weights) for item in tried]
+def is_settled(trials: Sequence[RateTrial], weights: FloatArray) -> bool:
+    """Whether the last `PATIENCE` rates were all worse than the best, so that tighter ones need no trial."""
+    losses = [trial.loss(weights) for trial in trials]
     return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 
-def own_choices(tried: Sequence[RateTrial], weights: FloatArray, n_restarts: int, rng: Generator) -> NDArray[np.intp]:
-    """For each restart the rate that is best of those tried, rows weighted at random: a weight is so many rows."""
-    log_probabilities = np.array([item.log_probabilities for item in tried])
+def draw_rate_choices(
+    trials: Sequence[RateTrial], weights: FloatArray, n_restarts: int, rng: Generator
+) -> NDArray[np.intp]:
+    """Draw random row weights for each restart, and return the index of the trial that is best under them.
+
+    A row of weight w is w rows, each with a weight ~ Exp(1).
+    """
+    log_probabilities = np.array([trial.log_probabilities for trial in trials])
     drawn = [rng.gamma(weights) for _ in range(n_restarts)]
     return np.array([int(np.argmax(log_probabilities @ own)) for own in drawn], dtype=np.intp)
 
@@ -54,15 +83,15 @@ def own_choices(tried: Sequence[RateTrial], weights: FloatArray, n_restarts: int
 def log_probabilities(
     rates: Sequence[Sequence[FloatArray]], labelings: Sequence[int], held: TrainingData
 ) -> FloatArray:
-    """Log P of the labels of rows, averaged over lambda of labelings and restarts, (rows,)."""
+    """Return log P(label), (rows,), with P averaged over the Poisson rates of all labelings and restarts."""
     probabilities = [
-        chance_of_labels(rate, held.labels != bool(labeling))
+        label_probabilities(rate, held.labels != bool(labeling))
         for labeling, own in zip(labelings, rates, strict=True)
         for rate in own
     ]
     return np.asarray(np.log(np.maximum(np.mean(probabilities, axis=0), MIN_PROBABILITY)))
 
 
-def chance_of_labels(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
-    """P of the labels given lambda."""
+def label_probabilities(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
+    """Return the probabilities of labels, given the Poisson rates of the rows."""
     return np.where(labels, -np.expm1(-rates), np.exp(-rates))

@@ -12,9 +12,9 @@ from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints
-from softpolytope.optimize._results import ModeSettings, ModesResult
-from softpolytope.optimize._search import Climbing, Search
-from softpolytope.optimize._workers import Workers
+from softpolytope.optimize._mode import ModeSettings, ModesResult
+from softpolytope.optimize._search import Search
+from softpolytope.optimize._subsampling import Workers
 from softpolytope.parallel import Callback, CheckpointPlan, Reporting, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
@@ -64,23 +64,23 @@ def find_modes(
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
         n_tasks = data.store.n_tasks if isinstance(data, PartitionedData) else 1
-        workers = Workers(stack, options.n_threads, n_tasks)
-        # Climbs on from earlier modes are not to be taken for those that led there.
+        workers = Workers(stack, options.n_threads, n_tasks, reporting)
+        # Optimizations from earlier modes must not be mistaken for those that led to these modes.
         folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"
         fingerprint = partial(_fingerprint, data, settings, streams, labelings)
-        log = ModeCheckpoints(options.checkpoint, folder, fingerprint)
-        stack.callback(log.close)
+        checkpoints = ModeCheckpoints(options.checkpoint, folder, fingerprint)
+        stack.callback(checkpoints.close)
         try:
-            search = Search(data, settings, streams, labelings, workers, Climbing(reporting, log))
-            stack.callback(search.leave)
+            search = Search(data, settings, streams, labelings, workers, checkpoints)
+            stack.callback(search.close)
             if start is not None:
-                search.take_up(start)
+                search.start_from(start)
             elif settings.prior.precision_rate == "learned":
-                search.choose_scale()
-            search.climb_with_all()
+                search.choose_rates()
+            search.maximize_on_samples()
             return search.result()
         except BlocksLostError as error:
-            raise BlocksLostError(f"{error} {log.rescued()}") from error
+            raise BlocksLostError(f"{error} {checkpoints.save_progress()}") from error
 
 
 def _fingerprint(
@@ -94,5 +94,5 @@ def _name(start: ModesResult) -> str:
     """A short name of modes."""
     digest = hashlib.sha256(start.precision_rates.tobytes())
     for found in (found for modes in start.modes for found in modes):
-        digest.update(found.whole.position().tobytes())
+        digest.update(found.unpruned.position().tobytes())
     return digest.hexdigest()[:16]

@@ -19,7 +19,7 @@ from softpolytope.parallel._whole_files import remove_leftovers, replacing
 # Another number when the same rows, settings and seed lead elsewhere, or files have other contents than before.
 VERSION = 2
 # A pattern of their names; other files in the same folder are none of our business.
-OUR_FILES = r"(?:labeling\d+-chain\d+|climbs)\.npz"
+OUR_FILES = r"(?:labeling\d+-chain\d+|modes)\.npz"
 # Writing may take this share of it.
 MAX_OF_THE_TIME = 0.05
 
@@ -33,7 +33,7 @@ def make_fingerprint(*parts: object) -> str:
 class CheckpointPlan:
     """Where, and how often, the chains of a run are written: one file each, after so many sweeps or seconds.
 
-    Searches for modes have a file each too, with all climbs that are done, written about once a second. Files are
+    Searches for modes have a file each too, with all finished optimizations, written about once a second. Files are
     written less often than that where writing would take more than a twentieth of the time.
     """
 

@@ -15,9 +15,9 @@ class Progress:
 
     labeling: int
     chain: int  # or restart
-    n_done: int  # sweeps of this chain, or climbs of this restart
+    n_done: int  # sweeps of this chain, or optimizations of this restart
     n_in_all: int
-    unit: str  # "sweeps" or "climbs"
+    unit: str  # "sweeps" or "optimizations"
     log_likelihood: float
     n_active: int  # experts with counts, or of any weight
 
