@@ -1,4 +1,4 @@
-"""Old names of keywords that keep working for one release."""
+"""Old names of keywords and attributes that keep working for one release."""
 
 import functools
 import warnings
@@ -26,3 +26,14 @@ def accept_old_keyword(old: str, new: str) -> Callable[[Callable[Parameters, Res
         return accepting
 
     return decorate
+
+
+def renamed_attribute(old: str, new: str) -> property:
+    """Return a property that reads an attribute by its old name, with a FutureWarning."""
+
+    def read(owner: object) -> object:
+        message = f"the attribute {old!r} is now {new!r}; the old name will be removed in the next release."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return getattr(owner, new)
+
+    return property(read)
