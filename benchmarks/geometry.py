@@ -18,12 +18,9 @@ from scipy.spatial import cKDTree
 
 from softpolytope import SoftplusClassifier, StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
-from softpolytope.geometry._bounds import needed_rate
-from softpolytope.geometry._expert_regions import LabelingPolytopes
-from softpolytope.geometry._explanation import expert_columns
+from softpolytope.geometry import LabelingPolytopes, expert_columns, linear_predictors, needed_rate
 from softpolytope.geometry._faces import Box
-from softpolytope.geometry._features import Features
-from softpolytope.geometry._regions import linear_predictors
+from softpolytope.model import Features
 from softpolytope.model._posterior import Draws
 from softpolytope.model._softplus import poisson_rate
 
@@ -186,18 +183,18 @@ def fitted_models():
             yield f"{set_name}, {name}", classifier.fit(X, y), X
 
 
-def dense_distances(model, X, rows, decided):
-    """Distance from each row to the nearest point of a fine grid that is decided otherwise."""
+def dense_distances(model, X, rows, predicted):
+    """Distance from each row to the nearest point of a fine grid with a different prediction."""
     scale, width = X.std(axis=0), np.ptp(X, axis=0)
     lower, upper = X.min(axis=0) - width, X.max(axis=0) + width
     axes = [np.linspace(low, high, GRID) for low, high in zip(lower, upper, strict=True)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     labels = model.predict(grid)
-    trees = {label: cKDTree(grid[labels != label] / scale) for label in np.unique(decided) if (labels != label).any()}
+    trees = {label: cKDTree(grid[labels != label] / scale) for label in np.unique(predicted) if (labels != label).any()}
     return np.array(
         [
             trees[label].query(row / scale)[0] if label in trees else np.inf
-            for row, label in zip(rows, decided, strict=True)
+            for row, label in zip(rows, predicted, strict=True)
         ]
     )
 
@@ -212,8 +209,8 @@ def run_counterfactuals(n_rows):
         found = model.counterfactual(rows)
         milliseconds = 1e3 * (time.perf_counter() - start) / n_rows
         is_found = found.is_found
-        flipped = (model.predict(found.points[is_found]) != found.decided[is_found]).sum()
-        nearer = int((dense_distances(model, X, rows, found.decided) < found.distances).sum())
+        flipped = (model.predict(found.points[is_found]) != found.predicted[is_found]).sum()
+        nearer = int((dense_distances(model, X, rows, found.predicted) < found.distances).sum())
         n_wrong += int(is_found.sum() - flipped) + nearer
         print(f"| {name} | {n_rows} | {is_found.sum()} | {flipped} | {nearer} | {milliseconds:.1f} |", flush=True)
     return n_wrong

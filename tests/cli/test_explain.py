@@ -33,7 +33,7 @@ def test_rows_in_words(files, capsys):
     assert "data.csv, line 7): P(no) = " in printed
     assert printed.count("It would be ") == 2
     assert "expert" in printed
-    assert "would bring it there" in printed
+    assert "limit reached if" in printed
 
 
 def test_rows_as_json(files, capsys):

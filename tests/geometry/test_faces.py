@@ -1,4 +1,4 @@
-"""Faces around the regions of experts: what they cost, and that they are right, for few features and for many."""
+"""Faces around the regions of experts: correctness and cost, for few features and for many."""
 
 from unittest import mock
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from benchmarks.geometry import broken_faces, random_case
 from softpolytope.geometry import _faces as module
 from softpolytope.geometry import _polytope as polytope
 from softpolytope.geometry._faces import Box, Faces, bounding_faces
-from softpolytope.geometry._regions import log_contributions_at
+from softpolytope.geometry._half_spaces import log_contributions_at
 
 N_LAYERS, N_EXPERTS = 3, 4
 
@@ -55,7 +56,7 @@ def test_faces_hold_and_touch_the_region(rng, n_features):
         width = box.upper - box.lower
         with mock.patch.object(module, "MAX_FEATURES_FOR_SOLVER", 1000):
             nearest = box.lower + width * region._outermost(normal * width / np.abs(normal * width).max())
-        assert abs(region._gap_and_slope((nearest - box.lower) / width)[0]) < 1e-4
+        assert abs(region._gap_and_gradient((nearest - box.lower) / width)[0]) < 1e-4
         assert normal @ nearest - offset < 1e-4 * np.abs(normal * width).max()
 
 
@@ -72,3 +73,34 @@ def test_of_equal_faces_one_stays():
     normals, offsets = np.array([[1.0, 1.0]] * 3), np.full(3, 0.5)
     found = module._is_needed_in(Faces(normals, offsets, is_empty=False), Box(np.zeros(2), np.ones(2)))
     assert found.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3, 5, 20])
+def test_faces_hold_the_region(n_layers):
+    """Within the box, an expert votes yes only where all its faces hold."""
+    assert all(broken_faces(random_case(seed, n_layers, threshold=0.5)) == 0 for seed in range(6))
+
+
+def test_wrong_faces_are_seen():
+    """The control: faces moved in by a tenth of the box cut off rows that vote yes."""
+    n_cut = 0
+    for seed in range(40):
+        case = random_case(seed, 3, 0.0, 0.5)
+        faces = case.polytopes.regions[0].faces()
+        votes = case.polytopes.votes(case.rows)[0] & (np.abs(case.rows) <= 3.0).all(axis=1)
+        moved = faces.offsets + 0.6 * np.abs(faces.normals).sum(axis=1)
+        n_cut += int((votes & ~(case.rows @ faces.normals.T > moved).all(axis=1)).sum())
+    assert n_cut > 0
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e9, 1e12])
+def test_faces_of_features_of_any_size(stack_model, size):
+    """The same half-spaces whatever a feature is measured in, and however far from zero it is."""
+    for region in stack_model.polytopes()[0].regions:
+        plain = region.faces()
+        moved = region.coefficients / [1.0, size, 1.0]
+        moved[:, 0] -= moved[:, 1] * size
+        box = Box(region.features.lower * [size, 1.0] + [size, 0.0], region.features.upper * [size, 1.0] + [size, 0.0])
+        found = bounding_faces(moved, region.log_needed, box)
+        np.testing.assert_allclose(found.normals * [size, 1.0], plain.normals, rtol=1e-9)
+        assert len(found.offsets) > 0

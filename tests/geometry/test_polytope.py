@@ -144,11 +144,11 @@ def test_mostly_far_faces(rng):
     np.testing.assert_allclose(np.sort(found.corners() * units, axis=0), [[1.0, 1.0]] * 2 + [[3.0, 3.0]] * 2, rtol=1e-9)
 
 
-def test_unsolved_programs_are_told(monkeypatch):
-    """Neither empty nor not."""
+def test_unsolved_programs_raise(monkeypatch):
+    """It is then unknown whether the polytope is empty."""
     failed = OptimizeResult(status=4, x=None, message="numerical difficulties")
     monkeypatch.setattr(polytope, "linprog", lambda *_, **__: failed)
-    with pytest.raises(RuntimeError, match="was not solved: numerical difficulties"):
+    with pytest.raises(RuntimeError, match="could not be solved: numerical difficulties"):
         with_face(SQUARE, [1.0, 0.0], -0.5).is_empty()
 
 

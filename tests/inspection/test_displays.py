@@ -17,9 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from softpolytope import StackSoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier
 from softpolytope.datasets import make_circle
-from softpolytope.geometry._bounds import criterion_offsets
-from softpolytope.geometry._regions import linear_predictors
-from softpolytope.geometry._votes import n_criteria_met, n_yes
+from softpolytope.geometry import criterion_offsets, linear_predictors, n_criteria_met, n_yes
 from softpolytope.inspection.displays import (
     DecisionDisplay,
     ExpertWeightsDisplay,

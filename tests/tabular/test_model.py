@@ -215,6 +215,6 @@ def test_reasons_name_the_columns():
     lines = [line for place in range(2) for line in explanation.votes_in_words(place, 100)[1:]]
     assert len(lines) == len(explanation.experts["row"])
     for line in lines:
-        named = next(name for name in model.feature_names_ if f"({name} " in line or f" on {name})" in line)
-        assert ("would bring it there" in line) == (named in FEATURES)
-        assert ("which depends most on" in line) == (named not in FEATURES)
+        named = next(name for name in model.feature_names_ if f" if {name} " in line or f" on {name})" in line)
+        assert ("limit reached if" in line) == (named in FEATURES)
+        assert ("it depends most on" in line) == (named not in FEATURES)

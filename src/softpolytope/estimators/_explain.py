@@ -33,7 +33,7 @@ def polytopes(classifier: "SoftplusBase", threshold: float = 0.5) -> Polytopes:
     -------
     Polytopes
         One entry per labeling (and class) with `regions`, one per expert: `normals` and `offsets` of its layers,
-        `faces()` that hold its region for certain, `in_words()`. `n_yes(X)` counts the experts that vote yes,
+        `faces()` that are guaranteed to contain its region, `in_words()`. `n_yes(X)` counts the experts that vote yes,
         `theorem` says what follows from it. Of a model of one layer, `bounding_polytope()` holds all x with
         P <= threshold.
 
@@ -46,7 +46,7 @@ def polytopes(classifier: "SoftplusBase", threshold: float = 0.5) -> Polytopes:
     >>> ring.bounding_polytope().is_bounded()
     True
     >>> print(ring.regions[0].in_words())  # doctest: +ELLIPSIS
-    Expert ..., weight ...: yes where ... x1 ...
+    Expert ..., weight ...: votes yes where ... x1 ...
     """
     return model_polytopes(classifier.model_, threshold)
 
@@ -80,9 +80,9 @@ def explain(classifier: "SoftplusBase", X: ArrayLike, threshold: float = 0.5, le
     >>> from softpolytope.datasets import make_circle
     >>> X, y = make_circle(300, random_state=0)
     >>> model = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y)
-    >>> print(model.explain([[2.0, 1.0]]).in_words(most_experts=1))
-    Row 0, class 1: P = 0.999 by labeling 0, yes from 1 of 4 experts (a yes alone lifts P over 0.5)
-      expert 3: yes, share 90 %; 0.66 standard deviations beyond criterion 1 (x1 -0.761 would bring it there)
+    >>> print(model.explain([[2.0, 1.0]]).in_words(max_experts=1))
+    Row 0, class 1, labeling 0: P = 0.999, yes votes from 1 of 4 experts (a single yes vote implies P > 0.5)
+      expert 3: yes, share 90 %; criterion 1 met by 0.66 standard deviations (limit reached if x1 changes by -0.761)
     """
     return explain_rows(classifier.model_, validate_rows(classifier, X), threshold, level)
 
@@ -132,7 +132,7 @@ def counterfactual(
     >>> X, y = make_circle(300, random_state=0)
     >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     >>> print(model.counterfactual([[0.5, 0.0]]))
-    Row 0 is 0; it would be 1 with x0 +0.609, x1 -0.362 (0.66 standard deviations away).
+    Row 0: the prediction changes from 0 to 1 with x0 +0.609, x1 -0.362 (0.66 standard deviations away).
     """
     rows = validate_rows(classifier, X)
     return find_counterfactuals(classifier.model_, rows, target, Constraints(bounds, fixed, integer, scale))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
 from softpolytope.data import check_columns, validate_rows
-from softpolytope.geometry import checked_probability
+from softpolytope.geometry import validate_probability
 from softpolytope.inspection import n_draws_needed
 from softpolytope.model import FittedModel, check_estimate
 from softpolytope.parallel.dask import empty_meta, is_dask_collection, lazily
@@ -100,7 +100,7 @@ def predict_interval(classifier: "SoftplusBase", X: ArrayLike, level: float = 0.
     ndarray of shape (n_samples, 2)
         Lower and upper end; with more than two classes, of all of them: (n_samples, n_classes, 2).
     """
-    level = checked_probability("level", level)
+    level = validate_probability("level", level)
     _check_intervals(classifier.model_, level)
     if is_dask_collection(X):
         n_classes = _n_classes(classifier)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from softpolytope.geometry import counted
+from softpolytope._format import format_count
 from softpolytope.parallel import Progress
 
 try:  # scikit-learn 1.9 and later
@@ -92,7 +92,7 @@ class ProgressLine:
         left = (now - self._start) * (n_in_all - self._n_done) / self._n_seen
         line = (
             f"{self._n_done / n_in_all:4.0%} of {n_in_all} {progress.unit}, {_duration(left)} left; "
-            f"log-likelihood {progress.log_likelihood:.1f}, {counted(progress.n_active, 'expert')}"
+            f"log-likelihood {progress.log_likelihood:.1f}, {format_count(progress.n_active, 'expert')}"
         )
         if self._is_live:
             self._out.write("\r" + line.ljust(79) + ("\n" if is_last else ""))

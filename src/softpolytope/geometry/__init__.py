@@ -5,19 +5,26 @@ Everything here is a deterministic function of one draw of the parameters and fo
 estimators.
 """
 
-from softpolytope.geometry._bounds import checked_probability, criterion_offsets, needed_rate
-from softpolytope.geometry._counterfactual import Counterfactuals
-from softpolytope.geometry._counterfactual_limits import Bounds, Constraints, find_counterfactuals
-from softpolytope.geometry._counterfactual_search import Limits, nearest_points
-from softpolytope.geometry._decision import Decision
-from softpolytope.geometry._expert_regions import TOO_WEAK, ExpertRegion, LabelingPolytopes, Polytopes
-from softpolytope.geometry._explain_rows import explain_rows, model_polytopes
-from softpolytope.geometry._explanation import Explanation, expert_columns
-from softpolytope.geometry._features import inequality
-from softpolytope.geometry._regions import layer_slopes, linear_predictors
-from softpolytope.geometry._tables import Columns, joined
-from softpolytope.geometry._votes import n_criteria_met, n_yes
-from softpolytope.geometry._wording import counted, in_deviations
+from softpolytope.geometry._counterfactual import Bounds, Constraints, Counterfactuals, find_counterfactuals
+from softpolytope.geometry._expert_regions import (
+    TOO_WEAK,
+    ExpertRegion,
+    LabelingPolytopes,
+    Polytopes,
+    model_polytopes,
+)
+from softpolytope.geometry._explanation import Explanation, expert_columns, explain_rows
+from softpolytope.geometry._half_spaces import (
+    criterion_offsets,
+    inequality,
+    layer_derivatives,
+    linear_predictors,
+    n_criteria_met,
+    n_yes,
+    needed_rate,
+    validate_probability,
+)
+from softpolytope.geometry._row_results import Columns
 
 __all__ = [
     "TOO_WEAK",
@@ -25,26 +32,20 @@ __all__ = [
     "Columns",
     "Constraints",
     "Counterfactuals",
-    "Decision",
     "ExpertRegion",
     "Explanation",
     "LabelingPolytopes",
-    "Limits",
     "Polytopes",
-    "checked_probability",
-    "counted",
     "criterion_offsets",
     "expert_columns",
     "explain_rows",
     "find_counterfactuals",
-    "in_deviations",
     "inequality",
-    "joined",
-    "layer_slopes",
+    "layer_derivatives",
     "linear_predictors",
     "model_polytopes",
     "n_criteria_met",
     "n_yes",
-    "nearest_points",
     "needed_rate",
+    "validate_probability",
 ]

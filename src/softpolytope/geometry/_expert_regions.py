@@ -1,39 +1,44 @@
-"""The polytopes of a fitted model, for a person to read: half-spaces, what they imply, who votes yes where."""
+"""Polytopes of a fitted model for people to read: half-spaces, what they imply, and votes at rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry._bounds import criterion_offsets, needed_rate
+from softpolytope._deprecation import accept_old_keyword
+from softpolytope._format import format_count
+from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.geometry._faces import Box, Faces, bounding_faces
-from softpolytope.geometry._features import inequality
+from softpolytope.geometry._half_spaces import (
+    criterion_offsets,
+    inequality,
+    log_contributions,
+    n_criteria_met,
+    needed_rate,
+    validate_probability,
+)
 from softpolytope.geometry._polytope import Polytope
-from softpolytope.geometry._regions import log_contributions
-from softpolytope.geometry._votes import n_criteria_met
-from softpolytope.geometry._wording import counted
-from softpolytope.model import Draws, Features
+from softpolytope.model import Design, Draws, Features, FittedModel
 
 ONE_LAYER = (
-    "Where an expert votes yes, P({target}) > {threshold:g} for certain; so all x with P({target}) <= {threshold:g} "
-    "are inside the polytope on which every expert votes no (theorem 2). Where none votes yes, P({target}) is at most "
-    "{most:.3g}."
+    "Wherever an expert votes yes, P({target}) > {threshold:g} is guaranteed, so every x with P({target}) <= "
+    "{threshold:g} lies inside the polytope on which all experts vote no (theorem 2). Where no expert votes yes, "
+    "P({target}) is at most {largest:.3g}."
 )
 LAYERS = (
-    "Every expert votes yes on a convex region, and P({target}) > {threshold:g} for certain on the union of these "
-    "regions (theorem 5). Within the range of the training rows, an expert votes yes only where all half-spaces named "
-    "hold; its region has rounded corners inside them. Where none votes yes, P({target}) is at most {most:.3g}."
+    "Each expert votes yes on a convex region, and P({target}) > {threshold:g} is guaranteed on the union of these "
+    "regions (theorem 5). Within the range of the training data, an expert votes yes only where all of its half-spaces "
+    "listed below hold; inside them its region has rounded corners. Where no expert votes yes, P({target}) is at most "
+    "{largest:.3g}."
 )
-TOO_WEAK = "too weak to vote yes anywhere in range"
-ONE_SIDE = " P is that of this labeling alone; the model averages it with that of the opposite labeling."
+TOO_WEAK = "too weak to vote yes anywhere in the range of the training data"
+ONE_SIDE = " P refers to this labeling alone; the model averages it with that of the opposite labeling."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExpertRegion:
-    """Where one expert, alone, lifts P over the threshold."""
+    """Region where one expert alone lifts P above the threshold."""
 
     expert: int  # its number: from one, in order of weight; at index `expert - 1` of `coefficients_` and of votes
     weight: float
@@ -48,24 +53,22 @@ class ExpertRegion:
 
     @property
     def offsets(self) -> FloatArray:
-        """What normal . x must pass to meet each layer's criterion, (layers,); inf if no x can (eq. 21).
+        """Value that normal . x must exceed to meet each layer's criterion, (layers,); inf if no x can (eq. 21).
 
         With one layer this is exact: the expert votes yes where normal . x > offset. With more it is the paper's rough
-        guide; `faces` are certain.
+        guide; `faces` are guaranteed.
         """
-        return np.asarray(self._criteria() - self.coefficients[:, 0])
-
-    def _criteria(self) -> FloatArray:
-        return np.asarray(criterion_offsets([self.weight], self.threshold, len(self.coefficients))[0])
+        criteria = criterion_offsets([self.weight], self.threshold, len(self.coefficients))[0]
+        return np.asarray(criteria - self.coefficients[:, 0])
 
     @property
     def log_needed(self) -> float:
-        """log q at which the expert reaches the threshold alone; inf without weight."""
+        """log q at which the expert alone reaches the threshold; inf without weight."""
         with np.errstate(divide="ignore"):
             return float(np.log(needed_rate(self.threshold)) - np.log(self.weight))
 
     def faces(self, within: Box | None = None) -> Faces:
-        """Half-spaces that all hold wherever the expert votes yes within a box, by default the training rows' range."""
+        """Return half-spaces that hold wherever the expert votes yes in a box, by default the training rows' range."""
         if not np.isfinite(self.log_needed):
             return Faces(np.empty((0, len(self.features.names))), np.empty(0), is_empty=True)
         return bounding_faces(
@@ -78,26 +81,27 @@ class ExpertRegion:
     def __str__(self) -> str:
         return self.in_words()
 
-    def in_words(self, within: Box | None = None, most_terms: int = 5) -> str:
-        """One line."""
+    @accept_old_keyword("most_terms", "max_terms")
+    def in_words(self, within: Box | None = None, max_terms: int = 5) -> str:
+        """Describe the region in one line."""
         start = f"Expert {self.expert}, weight {self.weight:.2g}:"
         faces = self.faces(within)
         if faces.is_empty:
             return f"{start} {TOO_WEAK}"
         if not len(faces.offsets):
-            return f"{start} yes nearly everywhere in range"
+            return f"{start} votes yes nearly everywhere in the range of the training data"
         sides = [
-            inequality(normal, offset, self.features, most_terms)
+            inequality(normal, offset, self.features, max_terms)
             for normal, offset in zip(faces.normals, faces.offsets, strict=True)
         ]
-        return f"{start} yes {'where' if len(self.coefficients) == 1 else 'only where'} {', and '.join(sides)}"
+        return f"{start} votes yes {'where' if len(self.coefficients) == 1 else 'only where'} {' and '.join(sides)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelingPolytopes:
-    """The regions of all experts of one labeling, by the best draw."""
+    """Regions of all experts of one labeling, by the best draw."""
 
-    target: Any  # the class these experts vote for
+    target: Any  # the class these experts vote for: a label of any type
     labeling: int
     threshold: float
     draw: Draws  # its experts in order of weight
@@ -109,7 +113,7 @@ class LabelingPolytopes:
 
     @property
     def regions(self) -> list[ExpertRegion]:
-        """One per expert, the heaviest first."""
+        """Regions of the experts, in order of decreasing weight."""
         experts = zip(self.draw.expert_weights, self.draw.coefficients, strict=True)
         return [
             ExpertRegion(number, float(weight), coefficients, self.threshold, self.features)
@@ -118,57 +122,59 @@ class LabelingPolytopes:
 
     @property
     def n_layers(self) -> int:
-        """Hyperplanes of each expert."""
+        """Number of hyperplanes of each expert."""
         return int(self.draw.coefficients.shape[1])
 
     @property
     def theorem(self) -> str:
-        """What the half-spaces imply for the probability."""
+        """Statement of what the half-spaces imply for the probability."""
         n_experts = len(self.draw.expert_weights)
-        most = -np.expm1(n_experts * np.log1p(-self.threshold))
+        largest = -np.expm1(n_experts * np.log1p(-self.threshold))
         text = ONE_LAYER if self.n_layers == 1 else LAYERS
-        told = text.format(target=repr(self.target), threshold=self.threshold, most=most)
-        return told + ONE_SIDE if self.is_one_of_two else told
+        theorem = text.format(target=repr(self.target), threshold=self.threshold, largest=largest)
+        return theorem + ONE_SIDE if self.is_one_of_two else theorem
 
-    def votes(self, X: Any) -> BoolArray:
-        """Whether each expert votes yes, (experts, rows), the heaviest expert first."""
+    def votes(self, X: Design) -> BoolArray:
+        """Return whether each expert votes yes, (experts, rows), in order of decreasing weight."""
         return np.asarray(log_contributions(self.draw, X) > np.log(needed_rate(self.threshold)))
 
-    def n_yes(self, X: Any) -> NDArray[np.intp]:
-        """Experts that vote yes at each row: violated inequalities of theorem 2, satisfied ones of theorem 5."""
+    def n_yes(self, X: Design) -> IndexArray:
+        """Count the experts that vote yes at each row, (rows,), as `n_yes` of one draw does."""
         return np.asarray(self.votes(X).sum(axis=0))
 
-    def n_criteria_met(self, X: Any) -> NDArray[np.intp]:
-        """Criteria of eq. 21 met at each row, by expert (experts, rows), the heaviest first."""
+    def n_criteria_met(self, X: Design) -> IndexArray:
+        """Count the criteria of eq. 21 met at each row, (experts, rows), in order of decreasing weight."""
         return n_criteria_met(self.draw, X, self.threshold)
 
     def bounding_polytope(self) -> Polytope:
-        """The polytope that holds all x with P <= threshold under this labeling; for models of one layer.
+        """Return the polytope that contains all x with P <= threshold under this labeling; for models of one layer.
 
-        `is_empty`, `is_bounded`, `without_redundant` and `corners` tell more of it.
+        Its methods `is_empty`, `is_bounded`, `without_redundant` and `corners` describe it further.
         """
         if self.n_layers > 1:
             raise ValueError(
-                f"experts of {self.n_layers} layers vote yes inside convex regions, so what they leave is no polytope; "
-                "each region has its own bounds: regions[k].faces()."
+                f"bounding_polytope() requires a model with one layer, but this one has {self.n_layers}: its experts "
+                "vote yes inside convex regions, whose complement is not a polytope. Use regions[k].faces() for the "
+                "bounds of each region."
             )
         offsets = np.array([region.offsets[0] for region in self.regions])
         normals = np.array([region.normals[0] for region in self.regions])
         return Polytope(normals.reshape(-1, len(self.features.names)), offsets)
 
     def __repr__(self) -> str:
-        n_experts = counted(len(self.draw.expert_weights), "expert")
+        n_experts = format_count(len(self.draw.expert_weights), "expert")
         return f"<Polytopes of {n_experts} for class {self.target!r}; print it to read it>"
 
     def __str__(self) -> str:
         return self.in_words()
 
-    def in_words(self, most_terms: int = 5) -> str:
-        """A paragraph and one line per expert."""
+    @accept_old_keyword("most_terms", "max_terms")
+    def in_words(self, max_terms: int = 5) -> str:
+        """Describe the regions in a paragraph and one line per expert."""
         head = f"Class {self.target!r}, labeling {self.labeling}. {self.theorem}"
-        said = [region.in_words(most_terms=most_terms) for region in self.regions]
-        lines = [f"  {line}" for line in said if TOO_WEAK not in line]
-        n_weak = len(said) - len(lines)
+        texts = [region.in_words(max_terms=max_terms) for region in self.regions]
+        lines = [f"  {text}" for text in texts if TOO_WEAK not in text]
+        n_weak = len(texts) - len(lines)
         if n_weak:
             lines.append(f"  {n_weak} {'expert is' if n_weak == 1 else 'experts are'} {TOO_WEAK}")
         return "\n".join([head, *lines])
@@ -176,7 +182,7 @@ class LabelingPolytopes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Polytopes:
-    """All polytopes of a model: those of each labeling (and class)."""
+    """Polytopes of a model, one entry for each labeling (and class)."""
 
     labelings: tuple[LabelingPolytopes, ...]
 
@@ -190,7 +196,18 @@ class Polytopes:
         return self.labelings[index]
 
     def __repr__(self) -> str:
-        return f"<Polytopes of {counted(len(self), 'labeling')}; print it to read it>"
+        return f"<Polytopes of {format_count(len(self), 'labeling')}; print it to read it>"
 
     def __str__(self) -> str:
         return "\n".join(item.in_words() for item in self.labelings)
+
+
+def model_polytopes(model: FittedModel, threshold: float = 0.5) -> Polytopes:
+    """Return the half-spaces of every expert of the best draws or modes."""
+    threshold = validate_probability("threshold", threshold)
+    found = [
+        LabelingPolytopes(target, number, threshold, labeling.best, model.features, len(regression.labelings) == 2)
+        for regression, targets in zip(model.posterior.regressions, model.targets, strict=True)
+        for number, (labeling, target) in enumerate(zip(regression.labelings, targets, strict=False))
+    ]
+    return Polytopes(tuple(found))

@@ -1,6 +1,5 @@
-"""Explanations of rows: which experts vote yes, with what share, and on what each vote hangs."""
+"""Explanations of rows: which experts vote yes, with what share, and the criterion each vote depends on."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex
 
@@ -8,19 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from softpolytope._typing import FloatArray
-from softpolytope.geometry._bounds import log_expm1_of_exp, needed_rate
-from softpolytope.geometry._expert_regions import LabelingPolytopes
-from softpolytope.geometry._regions import linear_predictors, log_contributions_at
-from softpolytope.geometry._tables import Columns, as_table
-from softpolytope.geometry._wording import MAX_ROWS_PRINTED, counted, in_deviations, row_at, rows_left_out
-from softpolytope.model import Features, log_activations
+from softpolytope._deprecation import accept_old_keyword
+from softpolytope._format import format_count, format_deviations
+from softpolytope._typing import FloatArray, IndexArray
+from softpolytope.geometry._expert_regions import LabelingPolytopes, model_polytopes
+from softpolytope.geometry._half_spaces import (
+    linear_predictors,
+    log_contributions_at,
+    log_expm1_of_exp,
+    n_yes,
+    needed_rate,
+    validate_probability,
+)
+from softpolytope.geometry._row_results import Columns, RowResults, as_table, concatenate, select_rows
+from softpolytope.model import Design, Draws, Features, FittedModel, log_activations
 
 
 def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, threshold: float) -> FloatArray:
-    """x'beta that each layer would need, the others being as they are, for its expert to just reach the threshold.
+    """Return x'beta that each layer would need, given the others, for its expert to just reach the threshold.
 
-    Takes and returns (experts, layers, rows). A predictor is above what is needed in all layers of an expert, where it
+    Takes and returns (experts, layers, rows). The predictors of an expert exceed what is needed in all layers, where it
     votes yes, or in none. With all predictors at zero these are the offsets of eq. 21.
     """
     levels = log_activations(predictors)
@@ -36,23 +42,23 @@ def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, thresh
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+class Explanation(RowResults):
     """Votes and shares of the experts at rows: two tables as dicts of columns, and text.
 
     Print it to read it. `explanation[i]` is the explanation of one row, `explanation[a:b]` that of several; they keep
     the numbers of their rows.
 
-    `experts`: row, target (the class the expert speaks for), labeling, expert (its number, from one in order of
+    `experts`: row, target (the class the expert votes for), labeling, expert (its number, from one in order of
     weight, as in `polytopes`), weight, rate (its r q), share (of lambda; the shares of a row and labeling add up to
-    one), votes_yes, criterion (the number, from one, of the layer on which the vote hangs: the one that would change it
-    with the smallest move), margin_sd (how far, in standard deviations along that layer's
-    normal, the row is beyond it, negative if short of it), feature (the one that moves the criterion most) and change
-    (what that feature would have to change by, in its own units and alone, to bring the criterion to its limit).
+    one), votes_yes, criterion (the number, from one, of the layer that the vote depends on: the one that would change
+    it with the smallest move), margin_sd (how far the row is beyond that criterion, in standard deviations along the
+    layer's normal; negative if the criterion is not met), feature (the one with the largest effect on the criterion)
+    and change (by which that feature alone would bring the criterion to its limit, in the feature's own units).
 
-    `rows`: row, target, labeling, rate (lambda), probability (by the best draw), n_yes; of draws also rate_low,
+    `rows`: row, target, labeling, rate (lambda), probability (by the best draw), n_yes; with draws also rate_low,
     rate_high (central interval of lambda over draws), yes_share (of draws in which an expert votes yes).
 
-    `switches` are features of two values, which cannot change by a little: the text names no change of theirs.
+    `switches` are features with two values, which cannot change by a little: the text does not name their changes.
     """
 
     experts: Columns
@@ -63,87 +69,96 @@ class Explanation:
     def __len__(self) -> int:
         return len(self._numbers())
 
-    def __iter__(self) -> Iterator["Explanation"]:
-        return (self[place] for place in range(len(self)))
+    def __getitem__(self, item: SupportsIndex | slice) -> "Explanation":
+        numbers = self._numbers()[self._row_indices(item)]
+        return Explanation(
+            select_rows(self.experts, numbers), select_rows(self.rows, numbers), self.threshold, self.switches
+        )
 
-    def __getitem__(self, index: SupportsIndex | slice) -> "Explanation":
-        numbers = self._numbers()
-        chosen = numbers[index if isinstance(index, slice) else [row_at(index, len(numbers))]]
-        return Explanation(_lines_of(self.experts, chosen), _lines_of(self.rows, chosen), self.threshold, self.switches)
-
-    def __repr__(self) -> str:
-        return f"<Explanation of {counted(len(self), 'row')}; print it to read it>"
-
-    def __str__(self) -> str:
-        told = [self.in_words(place) for place in range(min(len(self), MAX_ROWS_PRINTED))]
-        return "\n".join([*told, rows_left_out(len(self))]).rstrip("\n")
-
-    def _numbers(self) -> NDArray[np.intp]:
+    def _numbers(self) -> IndexArray:
         """Return the numbers of the rows, in their order."""
         _, first = np.unique(self.rows["row"], return_index=True)
         return np.asarray(self.rows["row"][np.sort(first)])
 
-    def table(self, of: Literal["experts", "rows"] = "experts") -> Any:
-        """A table as a pandas DataFrame, or as a NumPy structured array where pandas is not installed."""
+    def table(self, of: Literal["experts", "rows"] = "experts") -> Any:  # a DataFrame, if pandas is installed
+        """Return a table as a pandas DataFrame, or as a NumPy structured array if pandas is not installed."""
         if of not in ("experts", "rows"):
             raise ValueError(f'table() takes "experts" or "rows"; got {of!r}.')
         return as_table(self.experts if of == "experts" else self.rows)
 
-    def in_words(self, row: int = 0, most_experts: int = 3) -> str:
-        """What matters of one row, in a few lines; IndexError if there is no such row."""
-        number = self._numbers()[row_at(row, len(self))]
+    @accept_old_keyword("most_experts", "max_experts")
+    def in_words(self, row: int = 0, max_experts: int = 3) -> str:
+        """Describe one row in a few lines; raise IndexError if there is no such row."""
+        part = self[row]
         lines = []
-        for place in np.flatnonzero(self.rows["row"] == number):
-            part = {name: column[place] for name, column in self.rows.items()}
-            votes, *experts = self.votes_in_words(int(place), most_experts)
+        for line, number in enumerate(part.rows["row"]):
+            votes, *experts = part.votes_in_words(line, max_experts)
+            target, labeling, probability = (part.rows[name][line] for name in ("target", "labeling", "probability"))
             lines.append(
-                f"Row {number}, class {part['target']!r}: P = {part['probability']:.3g} by labeling "
-                f"{part['labeling']}, {votes} (a yes alone lifts P over {self.threshold:g})"
+                f"Row {number}, class {target!r}, labeling {labeling}: P = {probability:.3g}, {votes} "
+                f"(a single yes vote implies P > {self.threshold:g})"
             )
-            lines += [f"  {line}" for line in experts]
+            lines += [f"  {expert}" for expert in experts]
         return "\n".join(lines)
 
-    def votes_in_words(self, place: int, most_experts: int = 3) -> list[str]:
-        """How many experts vote yes, and a line for each of the largest shares, for one line of the table `rows`."""
-        own = np.ones(len(self.experts["row"]), dtype=bool)
+    @accept_old_keyword("most_experts", "max_experts")
+    def votes_in_words(self, line: int, max_experts: int = 3) -> list[str]:
+        """Describe one line of the table `rows`: the number of yes votes, then the experts of the largest shares."""
+        is_own = np.ones(len(self.experts["row"]), dtype=bool)
         for name in ("row", "target", "labeling"):
-            own &= self.experts[name] == self.rows[name][place]
-        order = np.flatnonzero(own)
+            is_own &= self.experts[name] == self.rows[name][line]
+        order = np.flatnonzero(is_own)
         order = order[np.argsort(-self.experts["share"][order], kind="stable")]
-        n_yes = int(self.rows["n_yes"][place])
-        votes = f"yes from {n_yes} of {counted(len(order), 'expert')}"
-        return [votes, *(self._line(index) for index in order[:most_experts])]
+        votes = f"yes votes from {self.rows['n_yes'][line]} of {format_count(len(order), 'expert')}"
+        return [votes, *(self._vote_in_words(expert) for expert in order[:max_experts])]
 
-    def _line(self, index: int) -> str:
-        vote = {name: column[index] for name, column in self.experts.items()}
+    def _vote_in_words(self, line: int) -> str:
+        vote = {name: column[line] for name, column in self.experts.items()}
         start = f"expert {vote['expert']}: {'yes' if vote['votes_yes'] else 'no'}, share {100.0 * vote['share']:.0f} %"
         if not np.isfinite(vote["margin_sd"]):
-            return f"{start}; no single criterion decides"
-        side = "beyond" if vote["votes_yes"] else "short of"
-        start = f"{start}; {in_deviations(abs(vote['margin_sd']))} {side} criterion {vote['criterion']}"
+            return f"{start}; no single criterion decides the vote"
+        verb = "met" if vote["votes_yes"] else "missed"
+        start = f"{start}; criterion {vote['criterion']} {verb} by {format_deviations(abs(vote['margin_sd']))}"
         if vote["feature"] in self.switches:
-            return f"{start} (which depends most on {vote['feature']})"
-        return f"{start} ({vote['feature']} {vote['change']:+.3g} would bring it there)"
+            return f"{start} (it depends most on {vote['feature']})"
+        return f"{start} (limit reached if {vote['feature']} changes by {vote['change']:+.3g})"
 
 
-def _lines_of(columns: Columns, chosen: NDArray[np.intp]) -> Columns:
-    """Return the lines of the chosen rows, in the order of the choice."""
-    places = [np.flatnonzero(columns["row"] == number) for number in chosen]
-    lines = np.concatenate([np.empty(0, dtype=np.intp), *places])
-    return {name: column[lines] for name, column in columns.items()}
+def explain_rows(model: FittedModel, rows: Design, threshold: float = 0.5, level: float = 0.89) -> Explanation:
+    """Explain the predictions for rows by the votes of experts; with posterior draws, also how certain they are."""
+    level = validate_probability("level", level)
+    parts = [expert_columns(item, rows) for item in model_polytopes(model, threshold)]
+    totals = [part[1] for part in parts]
+    if model.has_posterior_spread:
+        for total, labeling in zip(totals, model.labelings, strict=True):
+            total.update(_posterior_columns(labeling.draws, rows, threshold, level))
+    features = model.features
+    switches = frozenset(name for name, is_one in zip(features.names, features.is_switch, strict=True) if is_one)
+    return Explanation(concatenate([part[0] for part in parts]), concatenate(totals), threshold, switches)
 
 
-def expert_columns(polytopes: LabelingPolytopes, X: Any, first_row: int = 0) -> tuple[Columns, Columns]:
-    """Lines of both tables for rows under one labeling."""
+def _posterior_columns(draws: Draws, rows: Design, threshold: float, level: float) -> Columns:
+    """Return intervals of the rates over draws, and the share of draws in which some expert votes yes."""
+    tail = 0.5 * (1.0 - level)
+    rates = draws.rate_function()(rows)
+    low, high = np.quantile(rates, [tail, 1.0 - tail], axis=0)
+    has_yes = np.zeros(rows.shape[0])
+    for number in range(len(draws)):
+        has_yes += n_yes(draws[number], rows, threshold) > 0
+    return {"rate_low": low, "rate_high": high, "yes_share": has_yes / len(draws)}
+
+
+def expert_columns(polytopes: LabelingPolytopes, X: Design) -> tuple[Columns, Columns]:
+    """Return the lines of both tables, `experts` and `rows`, for rows under one labeling."""
     draw, features = polytopes.draw, polytopes.features
     predictors = linear_predictors(draw.coefficients, X)
     log_rates = log_contributions_at(predictors, draw.expert_weights)
     n_experts, n_rows = log_rates.shape
-    # Shares by logarithms: they mean something where all rates underflow.
+    # Shares by logarithms are right even where all rates underflow.
     log_total = logsumexp(log_rates, axis=0)
     binding = _binding(draw.coefficients, predictors, draw.expert_weights, polytopes.threshold, features)
     votes = log_rates > np.log(needed_rate(polytopes.threshold))
-    rows = np.arange(first_row, first_row + n_rows)
+    rows = np.arange(n_rows)
     experts: Columns = {
         "row": np.repeat(rows, n_experts),
         "target": _filled(polytopes.target, n_rows * n_experts),
@@ -169,13 +184,13 @@ def expert_columns(polytopes: LabelingPolytopes, X: Any, first_row: int = 0) -> 
 def _binding(
     coefficients: FloatArray, predictors: FloatArray, expert_weights: FloatArray, threshold: float, features: Features
 ) -> Columns:
-    """For every expert and row the layer on which the vote hangs, (experts, rows) each."""
+    """Return, for every expert and row, the criterion that the vote depends on; columns are (experts, rows)."""
     margins = predictors - needed_predictors(predictors, expert_weights, threshold)
-    slopes = coefficients[:, :, 1:]
-    in_sd = slopes * features.scale
+    normals = coefficients[:, :, 1:]
+    in_sd = normals * features.scale
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         distances = margins / np.linalg.norm(in_sd, axis=2)[:, :, None]
-    # A layer that no move changes decides nothing.
+    # The predictor of a layer without normal never changes, so no vote depends on it.
     distances = np.where(np.isnan(distances), np.inf, distances)
     layer = np.abs(distances).argmin(axis=1)
     lead = np.abs(in_sd).argmax(axis=2)  # (experts, layers)
@@ -183,7 +198,7 @@ def _binding(
     feature = lead[expert, layer]
     margin = np.take_along_axis(margins, layer[:, None], axis=1)[:, 0]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        change = -margin / slopes[expert, layer, feature]
+        change = -margin / normals[expert, layer, feature]
     return {
         "criterion": layer + 1,
         "margin_sd": np.take_along_axis(distances, layer[:, None], axis=1)[:, 0],
@@ -193,7 +208,7 @@ def _binding(
 
 
 def _filled(value: Any, size: int) -> NDArray[Any]:
-    """A column of one value, of its own type."""
+    """Return a column of one value, whatever its type."""
     column = np.empty(size, dtype=object)
     column[:] = value
     return column

@@ -1,36 +1,36 @@
-"""Half-spaces that hold the region of an expert, tight and certain within a box.
+"""Half-spaces that contain the region of an expert, tight and guaranteed within a box.
 
-The paper's criteria of a stack are a rough guide: they take all other layers to be at zero. As log softplus(z) <= z,
-log q is at most the sum of the predictors from any layer upwards plus what the layers below it give, so the region is
-bounded by hyperplanes whose normals are the sums of the upper layers' normals. How far out each must stand is a
-convex problem. A local solver finds where the answer is; cutting planes make it certain: each tangent of log q is a
-half-space that holds the region, so the linear program over the tangents found so far bounds the answer from outside
-at every step, and an infeasible one proves the region empty. Tangents are taken where the segment from a point inside
-to the program's vertex leaves the region (Veinott 1967), not at the vertex (Kelley 1960), which took ten times as many
-programs. The sides of the box are bounds of the variables, not constraints, so that the number of programs and of their
-constraints does not grow with the features.
+The paper's criteria of a stack are a rough guide: they assume that the predictors of all other layers are zero. Since
+log softplus(z) <= z, log q is at most the sum of the predictors from any layer upwards plus the contribution of the
+layers below, so the region is bounded by hyperplanes whose normals are the sums of the upper layers' normals. The
+offset of each is the solution of a convex problem. A local solver approximates it; cutting planes guarantee it: each
+tangent of log q is a half-space that contains the region, so the linear program over the tangents found so far bounds
+the solution from outside at every step, and an infeasible one proves the region empty. Tangents are taken where the
+segment from a point inside to the program's vertex leaves the region (Veinott 1967), not at the vertex (Kelley 1960),
+which took ten times as many programs. The sides of the box are bounds of the variables, not constraints, so the number
+of programs and of their constraints does not grow with the features.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import OptimizeResult, linprog, minimize
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.geometry._half_spaces import log_expm1
 
-# Tangents per direction after which a bound is taken as it is: right, if not as tight as can be.
+# Tangents per direction after which a bound is used as it is: valid, though perhaps not the tightest.
 MAX_CUTS = 60
-# Nats of log q, or shares of the box along a direction, within which a bound counts as tight.
+# Tolerance for a tight bound, in nats of log q or in fractions of the box along a direction.
 TIGHT = 1e-6
-# Features up to which the local solver, cubic in them, is worth its time.
+# The local solver is cubic in the number of features and is skipped above this number.
 MAX_FEATURES_FOR_SOLVER = 30
-# How far outside a linear program may leave its constraints; bounds are moved out by it.
+# Constraint tolerance of the linear programs; bounds are moved outwards by it.
 SLACK = 1e-7
-# Halvings that find where a segment leaves a region.
+# Bisections that locate where a segment leaves a region.
 N_HALVINGS = 40
-# Slopes below this are taken for it where they are divided by.
+# Smallest divisor where normals are scaled by their largest component.
 MIN_SIZE = 1e-300
 
 
@@ -41,14 +41,10 @@ class Box:
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
 
-    def center(self) -> FloatArray:
-        """Its middle."""
-        return 0.5 * (self.lower + self.upper)
-
 
 @dataclass(frozen=True, slots=True)
 class Faces:
-    """Half-spaces normal . x > offset, all of which hold wherever an expert votes yes inside a box."""
+    """Half-spaces normal . x > offset that all hold wherever an expert votes yes inside a box."""
 
     normals: FloatArray  # (faces, features)
     offsets: FloatArray  # (faces,)
@@ -56,14 +52,14 @@ class Faces:
 
 
 def bounding_faces(layers: FloatArray, log_needed: float, box: Box) -> Faces:
-    """Faces around {x in box: log q(x) > log_needed} for the hyperplanes (layers, 1 + features) of an expert.
+    """Return faces around {x in box: log q(x) > log_needed} for the hyperplanes (layers, 1 + features) of an expert.
 
-    The faces are those of the sums of the layers from each one upwards, the top layer's own first, without those that
-    follow from the others and the box.
+    Their normals are the sums of the layers from each one upwards, the top layer's own first; faces implied by the
+    others and the box are left out.
     """
     suffixes = np.cumsum(layers[::-1], axis=0)
     if len(layers) == 1:
-        return _half_space_in(layers[0], float(_inverse(log_needed)), box)
+        return _half_space_in(layers[0], float(log_expm1(np.exp(log_needed))), box)
     region = _Region(layers, log_needed, box)
     normals, offsets = [], []
     for normal in suffixes[:, 1:]:
@@ -79,10 +75,10 @@ def bounding_faces(layers: FloatArray, log_needed: float, box: Box) -> Faces:
 
 
 def _is_needed_in(faces: Faces, box: Box) -> BoolArray:
-    """Whether each face cuts off something that the others and the box leave, (faces,); of equal faces the last does.
+    """Return whether each face is not implied by the others and the box, (faces,); of equal faces the last is kept.
 
-    Coordinates are shares of the box, whose sides are bounds of the variables: one linear program per face, with as
-    many constraints as there are other faces, whatever the number of features.
+    Coordinates are fractions of the box, whose sides are bounds of the variables: one linear program per face, with
+    one constraint per other face, whatever the number of features.
     """
     width = box.upper - box.lower
     normals, offsets = faces.normals * width, faces.offsets - faces.normals @ box.lower
@@ -96,24 +92,18 @@ def _is_needed_in(faces: Faces, box: Box) -> BoolArray:
     return is_needed
 
 
-def _least(direction: FloatArray, normals: FloatArray, offsets: FloatArray) -> Any:
-    """Solve for the least direction . u over the unit box with normals . u >= offsets."""
+def _least(direction: FloatArray, normals: FloatArray, offsets: FloatArray) -> OptimizeResult:
+    """Minimize direction . u over the unit box subject to normals . u >= offsets."""
     return linprog(direction, A_ub=-normals, b_ub=-offsets, bounds=(0.0, 1.0), method="highs")
 
 
-def _inverse(log_needed: float) -> float:
-    """The predictor of a single layer at which log q is so large."""
-    needed = np.exp(log_needed)
-    return float(np.log(np.expm1(needed)) if needed < 30.0 else needed + np.log1p(-np.exp(-needed)))
-
-
 def _smallest_in(normal: FloatArray, box: Box) -> float:
-    """Least normal . x in a box."""
+    """Return the minimum of normal . x in a box."""
     return float(np.minimum(normal * box.lower, normal * box.upper).sum())
 
 
 def _half_space_in(layer: FloatArray, predictor: float, box: Box) -> Faces:
-    """The half-space of a single layer, unless all of the box is in it or none."""
+    """Return the half-space of a single layer, unless it contains all of the box or none of it."""
     offset = predictor - layer[0]
     is_empty = -_smallest_in(-layer[1:], box) <= offset
     holds_all = _smallest_in(layer[1:], box) > offset
@@ -123,26 +113,26 @@ def _half_space_in(layer: FloatArray, predictor: float, box: Box) -> Faces:
 
 
 class _Region:
-    """{x in box: log q(x) > log_needed}, with the tangents found so far; coordinates are shares of the box."""
+    """Region {x in box: log q(x) > log_needed} with the tangents found so far; coordinates are fractions of the box."""
 
     def __init__(self, layers: FloatArray, log_needed: float, box: Box) -> None:
         self._log_needed, self._box = log_needed, box
         self._width = box.upper - box.lower
         self._start = layers[:, 0] + layers[:, 1:] @ box.lower
-        self._slopes = layers[:, 1:] * self._width
+        self._normals = layers[:, 1:] * self._width
         self._cuts: list[FloatArray] = []  # a: a . u >= b
         self._bounds: list[float] = []
-        self._deepest = self._found_deepest()
+        self._deepest = self._find_deepest()
         self._cut(self._deepest)
 
     def smallest(self, normal: FloatArray) -> float | None:
-        """A bound from below on normal . x over the region; None if the region is empty."""
+        """Return a lower bound of normal . x over the region; None if the region is empty."""
         direction = normal * self._width
         size = float(np.abs(direction).max())
         if size == 0.0:
             direction, size = np.zeros_like(direction), 1.0
         reached = self._outermost(direction / size)
-        # A point of the region, to within rounding, bounds the answer from the other side.
+        # A point of the region, to within rounding, is an upper bound of the minimum.
         best = float(direction @ reached) / size if self._cut(reached) <= TIGHT else np.inf
         value = -np.inf
         for _ in range(MAX_CUTS):
@@ -154,8 +144,8 @@ class _Region:
             value = max(value, float(found.fun))
             if value >= best - TIGHT or self._gap(found.x) <= TIGHT:
                 break
-            # A tangent where the segment leaves the region touches it; one at the vertex may not. Its point bounds the
-            # answer from the other side, too.
+            # A tangent where the segment leaves the region touches it; one at the vertex may not. Its point is another
+            # upper bound.
             left = self._exit_towards(found.x)
             if self._cut(left) <= 0.0:
                 best = min(best, float(direction @ left) / size)
@@ -163,21 +153,21 @@ class _Region:
             return _smallest_in(normal, self._box)
         return float(value * size + normal @ self._box.lower) - SLACK * size
 
-    def _found_deepest(self) -> FloatArray:
-        """Where log q is largest in the box."""
+    def _find_deepest(self) -> FloatArray:
+        """Return the point of the box where log q is largest."""
         middle = np.full(len(self._width), 0.5)
         bounds = [(0.0, 1.0)] * len(middle)
-        found = minimize(self._gap_and_slope, middle, jac=True, method="L-BFGS-B", bounds=bounds)
+        found = minimize(self._gap_and_gradient, middle, jac=True, method="L-BFGS-B", bounds=bounds)
         return np.clip(found.x, 0.0, 1.0)
 
     def _outermost(self, direction: FloatArray) -> FloatArray:
-        """The point of the region farthest against a direction, as far as a local solver gets."""
+        """Return the point of the region farthest against a direction, as found by a local solver."""
         if len(direction) > MAX_FEATURES_FOR_SOLVER:
             return self._deepest
-        inside: Any = {
+        inside = {
             "type": "ineq",
-            "fun": lambda shares: -self._gap_and_slope(shares)[0],
-            "jac": lambda shares: -self._gap_and_slope(shares)[1],
+            "fun": lambda shares: -self._gap_and_gradient(shares)[0],
+            "jac": lambda shares: -self._gap_and_gradient(shares)[1],
         }
         found = minimize(  # type: ignore[call-overload]  # the stubs take no plain options
             lambda shares: float(direction @ shares),
@@ -190,24 +180,24 @@ class _Region:
         )
         return np.clip(found.x, 0.0, 1.0) if np.isfinite(found.x).all() else self._deepest
 
-    def _gap_and_slope(self, shares: FloatArray) -> tuple[float, FloatArray]:
-        """How far outside the region a point is, in nats of log q, and the derivative of that."""
-        log_activation, slopes = _log_activation_and_slopes(self._start + self._slopes @ shares)
-        return self._log_needed - log_activation, -(slopes @ self._slopes)
+    def _gap_and_gradient(self, shares: FloatArray) -> tuple[float, FloatArray]:
+        """Return how far outside the region a point is, in nats of log q, and the gradient."""
+        log_activation, derivatives = _log_activation_and_derivatives(self._start + self._normals @ shares)
+        return self._log_needed - log_activation, -(derivatives @ self._normals)
 
     def _gap(self, shares: FloatArray) -> float:
         """Return how far outside the region a point is, in nats of log q."""
-        return self._log_needed - _log_activation_and_slopes(self._start + self._slopes @ shares)[0]
+        return self._log_needed - _log_activation_and_derivatives(self._start + self._normals @ shares)[0]
 
     def _exit_towards(self, outside: FloatArray) -> FloatArray:
         """Return the last point inside on the segment from the deepest point to one outside; the latter if none is."""
-        inner, outer = (self._start + self._slopes @ shares for shares in (self._deepest, outside))
-        if _log_activation_and_slopes(inner)[0] <= self._log_needed:
+        inner, outer = (self._start + self._normals @ shares for shares in (self._deepest, outside))
+        if _log_activation_and_derivatives(inner)[0] <= self._log_needed:
             return outside
         low, high = 0.0, 1.0
         for _ in range(N_HALVINGS):
             middle = 0.5 * (low + high)
-            if _log_activation_and_slopes(inner + middle * (outer - inner))[0] >= self._log_needed:
+            if _log_activation_and_derivatives(inner + middle * (outer - inner))[0] >= self._log_needed:
                 low = middle
             else:
                 high = middle
@@ -215,18 +205,18 @@ class _Region:
 
     def _cut(self, shares: FloatArray) -> float:
         """Add the tangent at a point; return how far the point is outside the region, in nats of log q."""
-        gap, slope = self._gap_and_slope(shares)
-        # Each cut is measured in its own largest slope, so that the solver's tolerances mean the same for all.
-        size = max(float(np.abs(slope).max()), MIN_SIZE)
-        self._cuts.append(-slope / size)
-        self._bounds.append((gap - float(slope @ shares)) / size)
+        gap, gradient = self._gap_and_gradient(shares)
+        # Each cut is scaled by its largest component, so that the solver's tolerances mean the same for all.
+        size = max(float(np.abs(gradient).max()), MIN_SIZE)
+        self._cuts.append(-gradient / size)
+        self._bounds.append((gap - float(gradient @ shares)) / size)
         return gap
 
 
-def _log_activation_and_slopes(predictors: FloatArray) -> tuple[float, FloatArray]:
-    """log q at one point, and its derivatives by the predictors of the layers.
+def _log_activation_and_derivatives(predictors: FloatArray) -> tuple[float, FloatArray]:
+    """Return log q at one point, and its derivatives by the predictors of the layers.
 
-    Solvers ask for one point at a time, at which `model.softplus`, made for arrays, takes fifty times as long.
+    Solvers ask for one point at a time, for which the functions of `model`, made for arrays, take fifty times as long.
     """
     log_activation, each = 0.0, []
     for predictor in predictors.tolist():

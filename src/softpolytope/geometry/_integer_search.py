@@ -1,10 +1,11 @@
-"""The nearest point when some features must stay whole numbers.
+"""Search for the nearest point when some features must stay integers.
 
-For given whole numbers the other features are an ordinary search; what is left is to choose the numbers. Without other
-features a choice costs one evaluation of the model, and all choices nearer than the best so far are tried where they
-are few, which makes the choice certain. With other features every choice is a search of its own, so choices are ranked
-by what the tangent planes of the boundary promise and only the best of them are searched; then neighbors of the best
-are tried until none is nearer. Either way the number of choices tried is bounded, however many features are whole.
+For given integers the remaining features are an ordinary search; what is left is to choose the integers. Without other
+features a choice costs one evaluation of the model, and all choices nearer than the best so far are tried if they are
+few, which makes the result exact. With other features every choice is a search of its own, so choices are ranked by
+the distances that the tangent planes of the boundary predict and only the best of them are searched; then neighbors of
+the best are tried until none is nearer. Either way the number of choices tried is bounded, however many features are
+integers.
 """
 
 from collections.abc import Callable
@@ -12,26 +13,25 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import BoolArray, FloatArray, IndexArray
 
 Solver = Callable[[FloatArray], FloatArray]
 
-# Choices that are tried at once at most: where each is one evaluation of the model, and where it is a search.
+# Choices tried at once at most: if each is one evaluation of the model, and if each is a search.
 MAX_CHOICES, MAX_SEARCHES = 4096, 48
 MAX_ROUNDS = 12
-# First guesses overshoot the boundary by these factors, for rounding may fall short of it.
+# First guesses overshoot the boundary by these factors, since rounding may fall short of it.
 STRETCHES = (0.0, 1.0, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0)
-# Tangent planes that greedy guesses climb, single steps in all, and steps of one feature.
+# Tangent planes that greedy guesses follow, single steps in all, and steps of one feature.
 MAX_GREEDY, MAX_GREEDY_STEPS, MAX_STEPS_OF_ONE = 3, 256, 32
-# Features that are moved one at a time around the best choice, and two at a time.
+# Features moved one at a time around the best choice, and two at a time.
 MAX_MOVED, MAX_PAIRED = 64, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Tangents:
-    """Points of the boundary near a row, found without regard to whole numbers, nearest first."""
+    """Points of the boundary near a row, found without regard to integers, nearest first."""
 
     steps: FloatArray  # (points, features), from the row, in standard deviations
     normals: FloatArray  # (points, features), towards the wanted side, in standard deviations
@@ -39,10 +39,10 @@ class Tangents:
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """A row, the features that must stay whole, and how far they may go."""
+    """Integer features of a row, and the bounds of all its features."""
 
     row: FloatArray  # (features,)
-    columns: NDArray[np.intp]  # the whole features
+    columns: IndexArray  # the integer features
     scale: FloatArray  # (features,)
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
@@ -56,17 +56,17 @@ class Lattice:
 
     @property
     def max_choices(self) -> int:
-        """Choices that may be tried at once."""
+        """Number of choices that may be tried at once."""
         return MAX_SEARCHES if self.is_free.any() else MAX_CHOICES
 
     def bases(self, choices: FloatArray) -> FloatArray:
-        """The row with its whole features replaced, one for each choice (choices, whole features)."""
+        """Return the row with its integer features replaced by each choice (choices, integer features)."""
         bases = np.repeat(self.row[None], len(choices), axis=0)
         bases[:, self.columns] = choices
         return bases
 
     def allowed(self, choices: FloatArray) -> FloatArray:
-        """The distinct choices within bounds; a feature left as it is need not be whole."""
+        """Return the distinct choices within bounds; an unchanged feature need not be an integer."""
         own = self.row[self.columns]
         is_right = (choices == own) | (
             (choices == np.round(choices))
@@ -76,24 +76,24 @@ class Lattice:
         return np.unique(choices[is_right.all(axis=1)], axis=0)
 
     def distances(self, points: FloatArray) -> FloatArray:
-        """In standard deviations from the row; inf where there is no point."""
-        found = np.linalg.norm((points - self.row) / self.scale, axis=-1)
-        return np.where(np.isnan(found), np.inf, found)
+        """Return the distances of points from the row in standard deviations; inf for NaN."""
+        distances = np.linalg.norm((points - self.row) / self.scale, axis=-1)
+        return np.where(np.isnan(distances), np.inf, distances)
 
-    def promised(self, choices: FloatArray, tangents: Tangents) -> FloatArray:
-        """Distances at which choices would cross the tangent planes, with what the other features must add."""
+    def predicted_distances(self, choices: FloatArray, tangents: Tangents) -> FloatArray:
+        """Return the distances at which choices, with the other features' help, would cross the tangent planes."""
         moved = (choices - self.row[self.columns]) / self.scale[self.columns]
         normals = tangents.normals
         needed = (normals * tangents.steps).sum(axis=1) - moved @ normals[:, self.columns].T
         free = np.linalg.norm(normals[:, self.is_free], axis=1)
-        # Without free features nothing can be added: what is lacking is then a penalty.
+        # Without free features nothing can be added, and a shortfall becomes a penalty.
         length = np.where(free > 0.0, free, 1e-3 * np.linalg.norm(normals, axis=1))
         with np.errstate(divide="ignore", invalid="ignore"):
             added = np.nan_to_num(np.maximum(needed, 0.0) / length, nan=np.inf)
         return np.asarray(np.hypot(np.linalg.norm(moved, axis=1), added.min(axis=1, initial=np.inf)))
 
     def guesses(self, tangents: Tangents) -> FloatArray:
-        """Choices near points of the boundary, rounded both ways, and greedy ones."""
+        """Return choices near points of the boundary, rounded both ways, and greedy ones."""
         ends = [self.row + stretch * tangents.steps * self.scale for stretch in STRETCHES]
         values = np.concatenate(ends)[:, self.columns]
         own = self.row[self.columns]
@@ -103,7 +103,7 @@ class Lattice:
         return np.concatenate([own[None], np.round(values), away, nearer, *greedy])
 
     def _greedy(self, normal: FloatArray) -> FloatArray:
-        """Choices on the way up a plane by single steps, those first that gain most for the distance they add."""
+        """Return the choices along a path of single steps, in order of the gain per added distance."""
         own, sign = self.row[self.columns], np.sign(normal[self.columns])
         # The m-th step of a feature adds 2 m - 1 times the square of the first to the squared distance.
         shrink = 2.0 * np.arange(MAX_STEPS_OF_ONE)[:, None] + 1.0
@@ -111,14 +111,14 @@ class Lattice:
         number, feature = np.unravel_index(np.argsort(-gains, axis=None, kind="stable"), gains.shape)
         value = np.where(sign > 0.0, np.floor(own), np.ceil(own))[feature] + sign[feature] * (number + 1)
         room = (value >= self.lower[self.columns][feature]) & (value <= self.upper[self.columns][feature])
-        taken = np.flatnonzero(room & (sign[feature] != 0.0))[:MAX_GREEDY_STEPS]
-        choices = np.repeat(own[None], len(taken), axis=0)
-        for place, step in enumerate(taken):
-            choices[place:, feature[step]] = value[step]
+        path = np.flatnonzero(room & (sign[feature] != 0.0))[:MAX_GREEDY_STEPS]
+        choices = np.repeat(own[None], len(path), axis=0)
+        for position, step in enumerate(path):
+            choices[position:, feature[step]] = value[step]
         return choices
 
     def nearer_than(self, distance: float) -> FloatArray | None:
-        """All choices nearer than a distance; None if there are too many."""
+        """Return all choices nearer than a distance; None if there are too many."""
         own = self.row[self.columns]
         reach = distance * self.scale[self.columns]
         lower = np.ceil(np.maximum(own - reach, self.lower[self.columns]))
@@ -136,7 +136,7 @@ class Lattice:
         return choices if len(choices) <= MAX_CHOICES else None
 
     def neighbors(self, choice: FloatArray, tangents: Tangents) -> FloatArray:
-        """One or two features up or down by one, or back to what they were; of many features those that matter."""
+        """Return choices with one or two features changed by one, or one restored; of many features some."""
         own = self.row[self.columns]
         gains = np.abs(tangents.normals[0, self.columns]) * self.scale[self.columns]
         # Features that were changed come first: they may have gone too far.
@@ -152,9 +152,9 @@ class Lattice:
 
 
 def nearest_on_lattice(lattice: Lattice, tangents: Tangents, solve: Solver) -> FloatArray:
-    """The nearest point found, given the boundary as the search found it that knew nothing of whole numbers.
+    """Return the nearest point found, given boundary points of a search without integer constraints.
 
-    `solve` takes rows and returns for each the nearest point with the same whole features, or NaN.
+    `solve` takes rows and returns for each the nearest point with the same integer features, or NaN.
     """
     best = np.full(len(lattice.row), np.nan)
     if not len(tangents.steps):
@@ -176,12 +176,12 @@ def nearest_on_lattice(lattice: Lattice, tangents: Tangents, solve: Solver) -> F
 
 
 def _better(lattice: Lattice, best: FloatArray, choices: FloatArray, tangents: Tangents, solve: Solver) -> FloatArray:
-    """The nearest of the best so far and what the choices lead to that promise most."""
+    """Return the best point so far or a nearer one, found from the most promising of the choices."""
     shortest = float(lattice.distances(best[None])[0])
     choices = lattice.allowed(choices)
     choices = choices[lattice.distances(lattice.bases(choices)) < shortest]
     if len(choices) > lattice.max_choices:
-        order = np.argsort(lattice.promised(choices, tangents), kind="stable")
+        order = np.argsort(lattice.predicted_distances(choices, tangents), kind="stable")
         choices = choices[order[: lattice.max_choices]]
     if not len(choices):
         return best

@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
+from softpolytope._format import format_count
 from softpolytope._typing import FloatArray
-from softpolytope.geometry import counted
 from softpolytope.report._scores import N_BINS, Calibration
 
 WIDTH, HEIGHT = 440.0, 300.0
@@ -49,7 +49,7 @@ def calibration_chart(calibration: Calibration, x_label: str, y_label: str) -> s
     most = int(calibration.counts.max())
     for place in range(len(calibration.counts)):
         left, n_rows = float(calibration.lower[place]), int(calibration.counts[place])
-        top, told = frame.y(0.25 * n_rows / most), counted(n_rows, "row")
+        top, told = frame.y(0.25 * n_rows / most), format_count(n_rows, "row")
         width = frame.x(1.0 / N_BINS) - frame.x(0.0) - 1.5
         bars.append(
             f'<rect class="bar" x="{frame.x(left):.1f}" y="{top:.1f}" width="{width:.1f}" '
@@ -67,7 +67,9 @@ def calibration_chart(calibration: Calibration, x_label: str, y_label: str) -> s
         )
     diagonal = f'<path class="guide" d="M{frame.x(0):.1f} {frame.y(0):.1f}L{frame.x(1):.1f} {frame.y(1):.1f}"/>'
     axes = _axes(frame, x_label, y_label)
-    label = f"{y_label} against {x_label}, {counted(len(calibration.counts), 'bin')}; the table below has the numbers"
+    label = (
+        f"{y_label} against {x_label}, {format_count(len(calibration.counts), 'bin')}; the table below has the numbers"
+    )
     return _svg(label, HEIGHT, [*axes, *bars, diagonal, *marks])
 
 

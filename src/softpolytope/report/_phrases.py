@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from softpolytope.geometry import counted
+from softpolytope._format import format_count
 
 # A number and its noun: 1 row, 2 rows.
-count = counted
+count = format_count
 
 
 @dataclass(frozen=True, slots=True)

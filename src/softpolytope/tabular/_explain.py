@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from softpolytope._format import format_deviations
 from softpolytope._typing import FloatArray
 from softpolytope.exceptions import TableError
-from softpolytope.geometry import Explanation, Polytopes, in_deviations
+from softpolytope.geometry import Explanation, Polytopes
 from softpolytope.tabular._classifier import TableClassifier
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn
 from softpolytope.tabular._table import Chunk, listed
@@ -59,7 +60,7 @@ class NearestChange:
             stays = f" with {listed(self.fixed)} unchanged" if self.fixed else ""
             return f"It is {self.decided!r}; no other decision was found within the range of the training rows{stays}."
         said = ", ".join(change.in_words() for change in self.changes)
-        return f"It would be {self.otherwise!r} with {said}; {in_deviations(self.distance)} away."
+        return f"It would be {self.otherwise!r} with {said}; {format_deviations(self.distance)} away."
 
 
 def nearest_change(model: TableClassifier, row: Chunk, fixed: Sequence[str] = ()) -> NearestChange:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.geometry import criterion_offsets, layer_slopes, linear_predictors
+from softpolytope.geometry import criterion_offsets, layer_derivatives, linear_predictors
 from softpolytope.inspection.displays._surfaces import log_margins
 from softpolytope.inspection.displays._view import View
 from softpolytope.model import Draws
@@ -82,7 +82,7 @@ def _deciding_layers(coefficients: FloatArray, slopes: FloatArray, rows: FloatAr
     """Layers of an expert along which log q rises most, at some share of the rows."""
     if not len(rows):
         return np.empty(0, dtype=np.intp)
-    rises = layer_slopes(linear_predictors(coefficients[None], rows))[0] * np.linalg.norm(slopes, axis=1)[:, None]
+    rises = layer_derivatives(linear_predictors(coefficients[None], rows))[0] * np.linalg.norm(slopes, axis=1)[:, None]
     n_rows = np.bincount(np.argmax(rises, axis=0), minlength=len(coefficients))
     return np.flatnonzero(n_rows >= MIN_SHARE * len(rows))
 

@@ -50,7 +50,7 @@ def explanation_plane(classifier: Any, row: Any) -> Plane:
     normals = _normals_by_share(classifier, rows) * scale
     if found.is_found[0]:
         way = found.changes[0] / scale
-        first_label = f"towards {found.otherwise.tolist()[0]!r}"
+        first_label = f"towards {found.counterfactual_class.tolist()[0]!r}"
     else:  # nothing to go towards: up the criterion that matters most
         way, first_label = normals[0], "along the first criterion"
     first = way / np.linalg.norm(way)
