@@ -111,7 +111,7 @@ LIMITS = {
     long_files: {"geometry": 1, "gibbs": 1, "parallel": 1},
     annotations_any: {
         "cli": 37,
-        "data": 32,
+        "data": 33,
         "datasets": 10,
         "estimators": 103,
         "export": 12,

@@ -131,8 +131,8 @@ def counterfactual(
     >>> from softpolytope.datasets import make_circle
     >>> X, y = make_circle(300, random_state=0)
     >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
-    >>> print(model.counterfactual([[0.5, 0.0]]))
-    Row 0: the prediction changes from 0 to 1 with x0 +0.609, x1 -0.362 (0.66 standard deviations away).
+    >>> print(model.counterfactual([[0.5, 0.0]]))  # doctest: +ELLIPSIS
+    Row 0: the prediction changes from 0 to 1 with x0 +0.6..., x1 -0.36... (0.66 standard deviations away).
     """
     rows = validate_rows(classifier, X)
     return find_counterfactuals(classifier.model_, rows, target, Constraints(bounds, fixed, integer, scale))
