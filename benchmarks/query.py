@@ -29,7 +29,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 FIELDS = ("set", "seed", "setup", "way", "n_labels", "error", "log_loss", "asked")
 SETS = ("circle", "banana")
 # What `query` is asked about.
-WAYS = {"query": "labels", "query, parameters": "parameters", "random": None}
+WAYS = {"query": "epig", "query, parameters": "bald", "random": None}
 SCORES = {"error": "error, %", "log_loss": "log-loss"}
 N_SEEDS = 10
 
@@ -95,7 +95,7 @@ of 13.3 %. From forty it is as good as rows at random on average, behind at firs
 worse, and not by chance. With few labels all draws are too simple for that set, and what they agree on, wrongly, is
 asked for last. So: label some rows at random first, as many as make the error fall, and let `query` choose after
 that, with `bootstrap=True` or chains, whose draws differ as the posterior's do. Of no use on banana were longer and
-more chains, twenty modes in place of chains, and `about="parameters"` (BALD and its batches), which asks at the rim
+more chains, twenty modes in place of chains, and `criterion="bald"` (BALD and its batches), which asks at the rim
 of the rows, where a label tells little of the others; hence the default (scratch runs, not in query.csv, as are the
 figures of setups below).
 
@@ -148,7 +148,7 @@ def curve(key, data_home, labeled):
         elif way == "random":
             asked = rng.permutation(others)[: plan.batch]
         else:
-            asked = others[model.query(pool[others], plan.batch, about=WAYS[way])]
+            asked = others[model.query(pool[others], plan.batch, criterion=WAYS[way])]
         labeled = np.concatenate([labeled, asked])
         model = fitted()
         probabilities = model.predict_proba(X_test)

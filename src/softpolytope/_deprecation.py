@@ -2,15 +2,20 @@
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def accept_old_keyword(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Return a decorator that accepts a keyword under its old name too, with a FutureWarning."""
+def accept_old_keyword(
+    old: str, new: str, new_values: Mapping[object, object] | None = None
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Return a decorator that accepts a keyword under its old name too, with a FutureWarning.
+
+    `new_values` maps values of the old keyword to those of the new one; all others stay as they are.
+    """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         @functools.wraps(function)
@@ -20,7 +25,8 @@ def accept_old_keyword(old: str, new: str) -> Callable[[Callable[Parameters, Res
                     raise TypeError(f"{old!r} is the old name of {new!r}, and both were given. Give {new!r} only.")
                 message = f"the keyword {old!r} is now {new!r}; the old name will be removed in the next release."
                 warnings.warn(message, FutureWarning, stacklevel=2)
-                named[new] = named.pop(old)
+                value = named.pop(old)
+                named[new] = (new_values or {}).get(value, value)
             return function(*given, **named)
 
         return accepting

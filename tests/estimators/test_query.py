@@ -54,7 +54,7 @@ def test_query_is_by_the_draws(fitted, moons):
     assert rows.tolist() == select_epig(probabilities, 5).tolist()
     assert rows[0] == fitted.query(X)[0]
     assert rows.dtype == np.intp
-    others = fitted.query(X, 5, about="parameters")
+    others = fitted.query(X, 5, criterion="bald")
     assert others.tolist() == select_bald(probabilities, 5).tolist()
     assert others[0] == np.argmax(fitted.predict_uncertainty(X).epistemic)
 
@@ -63,8 +63,8 @@ def test_queries_lie_where_labels_are_unknown():
     """Between the rows of both labels, not among them."""
     X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
     model = SoftplusClassifier(**{**SHORT, "n_sweeps": 200}).fit(X, y)
-    for about in ("labels", "parameters"):
-        assert model.query([[-2.0], [0.1], [2.0], [-1.8]], about=about).tolist() == [1]
+    for criterion in ("epig", "bald"):
+        assert model.query([[-2.0], [0.1], [2.0], [-1.8]], criterion=criterion).tolist() == [1]
 
 
 def test_several_classes():
@@ -77,7 +77,7 @@ def test_several_classes():
     assert probabilities.shape[1:] == (150, 3)
     assert np.array_equal(model.predict_uncertainty(X).epistemic, uncertainty_from_draws(probabilities).epistemic)
     assert model.query(X, 4).tolist() == select_epig(probabilities, 4).tolist()
-    assert model.query(X, 4, about="parameters").tolist() == select_bald(probabilities, 4).tolist()
+    assert model.query(X, 4, criterion="bald").tolist() == select_bald(probabilities, 4).tolist()
 
 
 def test_rows_may_be_of_any_kind(fitted, moons, tmp_path):
@@ -107,13 +107,13 @@ def test_modes_are_warned_of(moons):
 def test_many_rows_are_the_same_at_every_call(fitted, moons, monkeypatch):
     """An integer seed gives the same rows, though labels are sampled; the generator is not one that `fit` used."""
     X, _ = moons
-    rows = fitted.query(X, 40, about="parameters")
+    rows = fitted.query(X, 40, criterion="bald")
     assert len(set(rows.tolist())) == 40
-    assert np.array_equal(fitted.query(X, 40, about="parameters"), rows)
+    assert np.array_equal(fitted.query(X, 40, criterion="bald"), rows)
     generators = []
     monkeypatch.setattr(_uncertainty, "select_bald", lambda _probabilities, _n, rng: generators.append(rng))
     for _ in range(2):
-        fitted.query(X, 40, about="parameters")
+        fitted.query(X, 40, criterion="bald")
     assert generators[0].random() == generators[1].random() != np.random.default_rng(0).random()
 
 
@@ -125,25 +125,32 @@ def test_few_rows_use_no_random_numbers(moons):
     model = SoftplusClassifier(**{**SHORT, "random_state": state, "n_sweeps": 10, "n_chains": 1}).fit(X, y)
     before = state.get_state()[2]
     model.query(X, 60)
-    model.query(X, 11, about="parameters")
+    model.query(X, 11, criterion="bald")
     assert state.get_state()[2] == before
-    model.query(X, 12, about="parameters")
+    model.query(X, 12, criterion="bald")
     assert state.get_state()[2] != before
 
 
 @pytest.mark.parametrize("n", [0, 61, -3, 2.0, True, "5", None])
 def test_bad_numbers_are_named(fitted, moons, n):
     """With what was seen and what may be."""
-    for about in ("labels", "parameters"):
+    for criterion in ("epig", "bald"):
         with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 60, the number of rows given; got"):
-            fitted.query(moons[0], n, about=about)
+            fitted.query(moons[0], n, criterion=criterion)
 
 
-@pytest.mark.parametrize("about", ["rows", "", None, 1])
-def test_bad_subjects_are_named(fitted, moons, about):
+def test_old_keyword_is_accepted(fitted, moons):
+    """`about="parameters"` is now `criterion="bald"`."""
+    with pytest.warns(FutureWarning, match="'about' is now 'criterion'"):
+        rows = fitted.query(moons[0], 5, about="parameters")
+    assert np.array_equal(rows, fitted.query(moons[0], 5, criterion="bald"))
+
+
+@pytest.mark.parametrize("criterion", ["rows", "", None, 1])
+def test_bad_criteria_are_named(fitted, moons, criterion):
     """With what may be."""
-    with pytest.raises(ValueError, match="about must be one of 'labels', 'parameters'; got"):
-        fitted.query(moons[0], about=about)
+    with pytest.raises(ValueError, match="criterion must be one of 'epig', 'bald'; got"):
+        fitted.query(moons[0], criterion=criterion)
 
 
 def test_one_draw_disagrees_with_nobody(moons):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from softpolytope._deprecation import accept_old_keyword
 from softpolytope.estimators._parameters import make_seed
 from softpolytope.estimators._predict import predict_proba_draws
 from softpolytope.inspection import (
@@ -24,7 +25,7 @@ from softpolytope.model import FittedModel
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
 
-Subject = Literal["labels", "parameters"]
+Criterion = Literal["epig", "bald"]
 
 # Keeps the random numbers of `query` apart from those of `fit`, whose seeds are (random_state, class).
 QUERY_STREAM = 0x51554552
@@ -70,11 +71,12 @@ def predict_uncertainty(classifier: "SoftplusBase", X: ArrayLike) -> Uncertainty
     >>> bool(middle.aleatoric[0] > 10.0 * middle.epistemic[0])
     True
     """
-    _warn_about_modes(classifier.model_, "epistemic uncertainties")
+    _warn_about_modes(classifier.model_, "epistemic uncertainties", stacklevel=3)
     return uncertainty_from_draws(predict_proba_draws(classifier, X))
 
 
-def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, about: Subject = "labels") -> NDArray[np.intp]:
+@accept_old_keyword("about", "criterion", {"labels": "epig", "parameters": "bald"})
+def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Criterion = "epig") -> NDArray[np.intp]:
     """Return the rows of X whose labels, together, would teach this classifier most: the ones to label next.
 
     Each next row is the one that teaches most given the labels of those before it, so rows that teach the same are not
@@ -90,11 +92,11 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, about: Subject =
         All rows without labels: they are also the rows whose labels are to be predicted.
     n : int
         Number of rows to choose.
-    about : {"labels", "parameters"}
-        Subject of the information gain: the labels of all rows of X (`softpolytope.inspection.select_epig`), or
-        the parameters (`softpolytope.inspection.select_bald`), which often selects rows at the edge of the data.
-        "parameters" uses random numbers if there are very many ways to label n rows, with two classes above eleven
-        rows; an integer `random_state` gives the same rows at every call even then.
+    criterion : {"epig", "bald"}
+        "epig" selects by the information about the labels of all rows of X (`softpolytope.inspection.select_epig`);
+        "bald" by the information about the parameters (`softpolytope.inspection.select_bald`), which often selects rows
+        at the edge of the data. "bald" uses random numbers if there are very many ways to label n rows, with two
+        classes above eleven rows; an integer `random_state` gives the same rows at every call even then.
 
     Returns
     -------
@@ -109,15 +111,15 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, about: Subject =
     >>> model.query([[-2.0], [0.0], [2.0]]).tolist()
     [1]
     """
-    if about not in get_args(Subject):
-        raise ValueError(f"about must be one of {', '.join(map(repr, get_args(Subject)))}; got {about!r}.")
-    _warn_about_modes(classifier.model_, "queries")
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, get_args(Criterion)))}; got {criterion!r}.")
+    _warn_about_modes(classifier.model_, "queries", stacklevel=4)  # one more for the decorator
     probabilities = predict_proba_draws(classifier, X)
     if len(probabilities) < 2:
         raise ValueError(
             "query requires draws that can disagree, but this model has only one. Refit with more draws or restarts."
         )
-    if about == "labels":
+    if criterion == "epig":
         return select_epig(probabilities, n)
     check_number(n, probabilities.shape[1])
     rng: Generator | None = None
@@ -127,11 +129,11 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, about: Subject =
     return select_bald(probabilities, n, rng)
 
 
-def _warn_about_modes(model: FittedModel, what: str) -> None:
+def _warn_about_modes(model: FittedModel, what: str, stacklevel: int) -> None:
     """Warn that the spread of plain modes is not that of the posterior; for methods that the user calls directly."""
     if not model.has_posterior_spread:
         warnings.warn(
             f"these {what} are based on the spread of modes, which is much narrower than the posterior. For reliable "
             f'{what}, refit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
