@@ -25,13 +25,14 @@ from softpolytope.data._dataset import TrainingData
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
-from softpolytope.gibbs._run import RunOptions, run_chains
+from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.inspection._diagnostics import bulk_ess, r_hat
 from softpolytope.model._prior import Prior
 from softpolytope.model._softplus import positive_probability
 from softpolytope.paper import paper_settings
+from softpolytope.parallel import RunOptions
 from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior()

@@ -1,12 +1,14 @@
 """Count the functions and files of the package that a fit or a prediction runs through: how far a reader must walk.
 
     python benchmarks/walks.py
+    python benchmarks/walks.py --list "fit, map"
 
 Python functions of the package are counted once each, in the order in which they are first entered; compiled kernels
 are not counted. "Switches" are changes of file in that order: how often a reader turns to another file. The walks are
 those of small fits, so that they depend on the code and not on the data.
 """
 
+import argparse
 import sys
 import tempfile
 import threading
@@ -91,7 +93,10 @@ def dask_fit(**settings: Any) -> Callable[[], Any]:
 
 
 def main() -> None:
-    """Print a table of walks."""
+    """Print a table of walks, or the functions of one walk."""
+    parser = argparse.ArgumentParser(description="Count the functions and files that a fit runs through.")
+    parser.add_argument("--list", metavar="WALK", help="print the functions of one walk in order")
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     chains = {"inference": "gibbs", "n_sweeps": 20, "n_chains": 1}
     model = SumStackSoftplusClassifier(max_experts=4, random_state=0).fit(*rows())
@@ -102,6 +107,10 @@ def main() -> None:
         "predict_proba": lambda: model.predict_proba(rows()[0]),
         "fit, Dask, gibbs, random start": dask_fit(**chains, start="random"),
     }
+    if options.list is not None:
+        for code in walk(walks[options.list]):
+            print(f"{Path(code.co_filename).relative_to(PACKAGE)}:{code.co_firstlineno} {code.co_qualname}")
+        return
     print(f"{'walk':34} functions files rooms switches")
     with tempfile.TemporaryDirectory() as folder:
         for name, action in (walks | {"softpolytope fit train.csv": command_fit(Path(folder))}).items():

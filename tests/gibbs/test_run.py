@@ -17,13 +17,14 @@ from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
 from softpolytope.gibbs._latent_block import LatentBlock
-from softpolytope.gibbs._run import RunOptions, RunResult, run_chains
+from softpolytope.gibbs._run import RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.inspection._diagnostics import diagnose, in_words
 from softpolytope.model._prior import Prior
 from softpolytope.paper import paper_settings
+from softpolytope.parallel import RunOptions
 from softpolytope.parallel._blocks import SerialBlocks
 from softpolytope.parallel._checkpoint import CheckpointPlan
 

@@ -10,7 +10,8 @@ from optimize.searches import SETTINGS, ring, stop_after
 from softpolytope.data._dataset import TrainingData
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._mode import ModeSettings
-from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
+from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
+from softpolytope.parallel import RunOptions
 
 
 def test_a_search_continues_from_modes():
@@ -32,12 +33,12 @@ def test_progress_and_early_stop():
     design, labels = ring()
     data = TrainingData.from_arrays(design, labels)
     reports = []
-    find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(callback=reports.append))
+    find_modes(data, SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert {(item.labeling, item.chain) for item in reports} == {(side, n) for side in (0, 1) for n in range(3)}
     assert max(item.n_done for item in reports) == reports[0].n_in_all == len(search.RATE_GRID) + 1
     assert all(1 <= item.n_active <= 6 and item.unit == "optimizations" for item in reports)
     for n_calls in (1, 8):
-        result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(callback=stop_after(n_calls)))
+        result = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(callback=stop_after(n_calls)))
         assert not result.is_complete
         assert not result.is_interrupted
         assert [len(modes) for modes in result.modes] == [3, 3]
@@ -53,7 +54,7 @@ def test_interrupt_ends_the_search():
         if progress.n_done == 1 and progress.labeling == progress.chain == 0:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    result = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, interrupt))
+    result = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(2, interrupt))
     assert not result.is_complete
     assert result.is_interrupted
     assert np.isfinite(result.modes[1][0].log_likelihood)

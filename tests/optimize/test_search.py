@@ -8,7 +8,8 @@ from softpolytope.data._dataset import TrainingData
 from softpolytope.model._prior import Prior
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._mode import ModeSettings
-from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
+from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
+from softpolytope.parallel import RunOptions
 
 
 def test_threads_order_and_storage_change_nothing():
@@ -18,7 +19,7 @@ def test_threads_order_and_storage_change_nothing():
     order = np.random.default_rng(1).permutation(len(labels))
     shuffled = TrainingData.from_arrays(design[order], labels[order])
     for n_threads in (1, 2, 16):
-        assert_same(find_modes(shuffled, SETTINGS, 0, (0, 1), SearchOptions(n_threads)), expected)
+        assert_same(find_modes(shuffled, SETTINGS, 0, (0, 1), RunOptions(n_threads)), expected)
     thin = TrainingData.from_arrays(sparse.csr_array(design), labels)
     assert_same(find_modes(thin, SETTINGS, 0, (0, 1)), expected)
     other = find_modes(shuffled, SETTINGS, 1, (0, 1))
@@ -30,9 +31,7 @@ def test_blocks_on_threads_change_nothing():
     design, labels = ring(300)
     data = TrainingData.from_arrays(design, labels, block_rows=32)
     settings = ModeSettings(4, 1, DEFAULT_PRIOR, n_restarts=1)
-    assert_same(
-        find_modes(data, settings, 0, (0,), SearchOptions(1)), find_modes(data, settings, 0, (0,), SearchOptions(4))
-    )
+    assert_same(find_modes(data, settings, 0, (0,), RunOptions(1)), find_modes(data, settings, 0, (0,), RunOptions(4)))
 
 
 def test_weights_are_repeats():
@@ -64,10 +63,10 @@ def test_samples_that_grow_end_with_all_rows(monkeypatch):
     """A search that begins with a tenth of the rows fits all of them nearly as well as one that uses them at once."""
     design, labels = ring(1200)
     data = TrainingData.from_arrays(design, labels)
-    whole = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2))
+    whole = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(2))
     monkeypatch.setattr(search, "MAX_FIRST_ROWS", 120)
     seen = []
-    grown = find_modes(data, SETTINGS, 0, (0, 1), SearchOptions(2, lambda progress: seen.append(progress.n_in_all)))
+    grown = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(2, lambda progress: seen.append(progress.n_in_all)))
     assert set(seen) == {len(search.RATE_GRID) + 2}
     assert_same(grown, find_modes(data, SETTINGS, 0, (0, 1)))
     best = [max(found.log_likelihood for found in result.modes[0]) for result in (whole, grown)]
@@ -102,11 +101,11 @@ def test_growth_ends_when_it_helps_no_more(monkeypatch):
     labels = rng.random(6000) < 1.0 / (1.0 + np.exp(-design[:, 1]))
     monkeypatch.setattr(search, "MAX_FIRST_ROWS", 300)
     reports = []
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), SearchOptions(callback=reports.append))
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert max(item.n_done for item in reports) < reports[0].n_in_all
     monkeypatch.setattr(search, "MIN_GAIN", -np.inf)
     reports.clear()
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), SearchOptions(callback=reports.append))
+    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert max(item.n_done for item in reports) == reports[0].n_in_all
 
 
@@ -119,7 +118,7 @@ def test_bootstrap_spreads_the_modes(rng):
     coefficients = {}
     for bootstrap in (False, True):
         settings = ModeSettings(1, 1, Prior(precision_rate=100.0), 60, fit_weights=False, bootstrap=bootstrap)
-        modes = find_modes(data, settings, 0, (0,), SearchOptions(2)).modes[0]
+        modes = find_modes(data, settings, 0, (0,), RunOptions(2)).modes[0]
         coefficients[bootstrap] = np.array([found.mode.coefficients[0, 0, 1] for found in modes])
     probabilities = 1.0 / (1.0 + np.exp(-design @ [0.3, 1.0]))
     information = (design * (probabilities * (1.0 - probabilities))[:, None]).T @ design
@@ -137,6 +136,6 @@ def test_bootstrap_weights_are_repeats():
     weighted = TrainingData.from_arrays(design, labels, copies.astype(float))
     repeated = TrainingData.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
     expected = find_modes(weighted, settings, 0, (0, 1))
-    assert_same(find_modes(repeated, settings, 0, (0, 1), SearchOptions(2)), expected)
+    assert_same(find_modes(repeated, settings, 0, (0, 1), RunOptions(2)), expected)
     plain = find_modes(weighted, ModeSettings(4, 1, DEFAULT_PRIOR, 2), 0, (0, 1))
     assert plain.modes[0][0].log_likelihood != expected.modes[0][0].log_likelihood

@@ -16,14 +16,14 @@ from softpolytope.gibbs import (
     Draw,
     GibbsState,
     Resumed,
-    RunOptions,
     RunResult,
     Trace,
     run_chains,
     state_at,
 )
 from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
-from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings, SearchOptions, find_modes
+from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings, find_modes
+from softpolytope.parallel import RunOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _run(
         SeedSequence(task.seed),
         settings.n_chains,
         (0, 1) if settings.symmetric else (0,),
-        RunOptions(how.n_threads, how.callback, settings.checkpoint, how.keeps_states, task.folder),
+        RunOptions(how.n_threads, how.callback, settings.checkpoint, task.folder, how.keeps_states),
         start,
     )
 
@@ -107,7 +107,7 @@ def _starts_at_modes(
         ModeSettings(settings.max_experts, settings.n_layers, prior, settings.n_chains),
         SeedSequence(task.seed),
         (0, 1) if settings.symmetric else (0,),
-        SearchOptions(how.n_threads, None, settings.checkpoint, f"{task.folder}/starts"),
+        RunOptions(how.n_threads, None, settings.checkpoint, f"{task.folder}/starts"),
     )
     if result.is_interrupted:
         # Chains from half-way up would not be those of this seed.

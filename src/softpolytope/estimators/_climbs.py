@@ -10,7 +10,8 @@ from softpolytope.data import ColumnTransform, PartitionedData, TrainingData
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
-from softpolytope.optimize import FoundMode, Mode, ModeSettings, ModesResult, SearchOptions, find_modes
+from softpolytope.optimize import FoundMode, Mode, ModeSettings, ModesResult, find_modes
+from softpolytope.parallel import RunOptions
 
 
 def maximize(
@@ -34,7 +35,7 @@ def maximize(
         ),
         SeedSequence(task.seed),
         (0, 1) if settings.symmetric else (0,),
-        SearchOptions(how.n_threads, how.callback, settings.checkpoint, task.folder),
+        RunOptions(how.n_threads, how.callback, settings.checkpoint, task.folder),
         start,
     )
     return posterior_of(result, units, settings), result

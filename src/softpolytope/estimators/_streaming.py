@@ -29,12 +29,11 @@ from softpolytope.optimize import (
     Mode,
     ModeSettings,
     ModesResult,
-    SearchOptions,
     adam_pass,
     find_modes,
     pruned,
 )
-from softpolytope.parallel import Reporting, SerialBlocks, run_all
+from softpolytope.parallel import Reporting, RunOptions, SerialBlocks, run_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, Regr
         keeps_inactive=True,  # later rows may need experts that the first do not
     )
     labelings = (0, 1) if settings.symmetric else (0,)
-    options = SearchOptions(how.n_threads, how.callback)
+    options = RunOptions(how.n_threads, how.callback)
     result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, options)
     if result.is_interrupted:
         raise KeyboardInterrupt

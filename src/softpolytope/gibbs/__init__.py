@@ -6,7 +6,7 @@ labeling, chain, sweep, step and block.
 """
 
 from softpolytope.gibbs._chain import ChainSettings
-from softpolytope.gibbs._run import ChainArrays, Resumed, RunOptions, RunResult, run_chains
+from softpolytope.gibbs._run import ChainArrays, Resumed, RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState, InvalidStateError, check_state, state_at
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Draw, Schedule, Trace
@@ -19,7 +19,6 @@ __all__ = [
     "InvalidStateError",
     "Moves",
     "Resumed",
-    "RunOptions",
     "RunResult",
     "Schedule",
     "Trace",

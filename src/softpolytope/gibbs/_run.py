@@ -21,28 +21,16 @@ from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._trace import Trace
 from softpolytope.parallel import (
     Blocks,
-    Callback,
     CheckpointPlan,
     Progress,
     Reporting,
+    RunOptions,
     SerialBlocks,
     ThreadBlocks,
     make_fingerprint,
     one_blas_thread,
     run_all,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run is carried out; none of it changes a draw."""
-
-    n_threads: int = 1
-    callback: Callback | None = None  # called after every sweep of every chain, one call at a time; True stops
-    checkpoint: CheckpointPlan | None = None
-    keeps_states: bool = False  # whether the result has what it takes to go on
-    folder: str = "."  # where checkpoints are, within what a user gives
-
 
 ChainArrays = dict[str, FloatArray]
 

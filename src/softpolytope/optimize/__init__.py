@@ -7,7 +7,7 @@ online by Adam (`_online`).
 
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
 from softpolytope.optimize._online import AdamState, adam_pass
-from softpolytope.optimize._run import DEFAULT_PRIOR, SearchOptions, find_modes
+from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
 from softpolytope.optimize._search import max_optimizations
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Mode",
     "ModeSettings",
     "ModesResult",
-    "SearchOptions",
     "adam_pass",
     "find_modes",
     "max_optimizations",

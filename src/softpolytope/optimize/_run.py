@@ -2,7 +2,6 @@
 
 import hashlib
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 
 from numpy.random import SeedSequence
@@ -15,21 +14,11 @@ from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._mode import ModeSettings, ModesResult
 from softpolytope.optimize._search import Search
 from softpolytope.optimize._subsampling import Workers
-from softpolytope.parallel import Callback, CheckpointPlan, Reporting, make_fingerprint, one_blas_thread
+from softpolytope.parallel import Reporting, RunOptions, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
 DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """How a search is carried out; none of it changes a mode."""
-
-    n_threads: int = 1
-    callback: Callback | None = None  # called after every climb, one call at a time; True stops
-    checkpoint: CheckpointPlan | None = None
-    folder: str = "."  # where checkpoints are, within what a user gives
 
 
 def find_modes(
@@ -37,7 +26,7 @@ def find_modes(
     settings: ModeSettings,
     seed: int | SeedSequence | None = None,
     labelings: tuple[int, ...] = (0,),
-    options: SearchOptions | None = None,
+    options: RunOptions | None = None,
     start: ModesResult | None = None,
 ) -> ModesResult:
     """Climb from `n_restarts` random starts of each labeling; labeling 0 is that of the data, 1 the opposite.
@@ -60,7 +49,7 @@ def find_modes(
     >>> [len(found.mode.log_weights) for found in result.modes[0]]
     [2, 2, 2]
     """
-    options = options or SearchOptions()
+    options = options or RunOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
         n_tasks = data.store.n_tasks if isinstance(data, PartitionedData) else 1

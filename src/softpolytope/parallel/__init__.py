@@ -28,7 +28,7 @@ from softpolytope.parallel._partition_blocks import (
 from softpolytope.parallel._partition_cache import PartitionCache
 from softpolytope.parallel._reduction import Node, fixed_order_sum, merged
 from softpolytope.parallel._sources import Source, is_dask_collection, open_source
-from softpolytope.parallel._threads import Callback, Progress, Reporting, run_all
+from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, run_all
 
 __all__ = [
     "BlockFactory",
@@ -46,6 +46,7 @@ __all__ = [
     "Progress",
     "Raw",
     "Reporting",
+    "RunOptions",
     "SavedState",
     "SerialBlocks",
     "Source",

@@ -6,6 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
+from softpolytope.parallel._checkpoint import CheckpointPlan
+
 Result = TypeVar("Result")
 
 
@@ -23,6 +25,17 @@ class Progress:
 
 
 Callback = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options of a run of chains or a search for modes; none of them changes a result."""
+
+    n_threads: int = 1
+    callback: Callback | None = None  # called after every sweep or optimization, one call at a time; True stops
+    checkpoint: CheckpointPlan | None = None
+    folder: str = "."  # of the checkpoints, within that of the plan
+    keeps_states: bool = False  # whether chains keep the state from which they can continue
 
 
 class Reporting:

@@ -8,11 +8,11 @@ from scipy import sparse
 
 from softpolytope._typing import CountArray
 from softpolytope.data import TrainingData
-from softpolytope.gibbs import Draw, RunOptions, Trace, run_chains
+from softpolytope.gibbs import Draw, Trace, run_chains
 from softpolytope.model import Draws
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper._typing import Rows
-from softpolytope.parallel import CheckpointPlan
+from softpolytope.parallel import CheckpointPlan, RunOptions
 
 
 class SoftplusRegression:
