@@ -13,8 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.estimators import _uncertainty
-from softpolytope.inspection._acquisition import select_epig
-from softpolytope.inspection._uncertainty import Uncertainty, select_bald, uncertainty_from_draws
+from softpolytope.inspection import Uncertainty, select_bald, select_epig, uncertainty_from_draws
 
 SHORT = {"inference": "gibbs", "n_chains": 2, "n_sweeps": 60, "random_state": 0}
 
@@ -135,7 +134,7 @@ def test_few_rows_use_no_random_numbers(moons):
 def test_bad_numbers_are_named(fitted, moons, n):
     """With what was seen and what may be."""
     for criterion in ("epig", "bald"):
-        with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 60, the number of rows given; got"):
+        with pytest.raises(ValueError, match=r"n must be an integer from 1 to 60, the number of rows given; got"):
             fitted.query(moons[0], n, criterion=criterion)
 
 

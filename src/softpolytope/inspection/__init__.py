@@ -4,7 +4,7 @@ Functions here take draws or a fitted model and return numbers or text. Pictures
 needs matplotlib.
 """
 
-from softpolytope.inspection._acquisition import select_epig
+from softpolytope.inspection._bald import is_sampled, select_bald
 from softpolytope.inspection._datatree import to_datatree
 from softpolytope.inspection._diagnostics import (
     MAX_R_HAT,
@@ -16,14 +16,9 @@ from softpolytope.inspection._diagnostics import (
     in_words,
     n_draws_needed,
 )
+from softpolytope.inspection._epig import select_epig
 from softpolytope.inspection._training_rows import Overlap, overlap_with_training
-from softpolytope.inspection._uncertainty import (
-    Uncertainty,
-    check_number,
-    is_sampled,
-    select_bald,
-    uncertainty_from_draws,
-)
+from softpolytope.inspection._uncertainty import Uncertainty, check_number, uncertainty_from_draws
 
 __all__ = [
     "MAX_R_HAT",
