@@ -108,7 +108,7 @@ LIMITS = {
         "tabular": 2,
     },
     long_functions: {"estimators": 4, "gibbs": 1, "report": 1},
-    long_files: {"geometry": 1, "gibbs": 1, "parallel": 1},
+    long_files: {"geometry": 1, "parallel": 1},
     annotations_any: {
         "cli": 37,
         "data": 33,

@@ -10,7 +10,6 @@ import pytest
 
 from benchmarks.joint_distribution import FIXED, LEVEL, Case, bonferroni, cases
 from softpolytope.distributions import Step
-from softpolytope.gibbs import _coefficients as coefficients
 from softpolytope.gibbs import _gamma_process as process
 from softpolytope.gibbs import _hamiltonian as hamiltonian
 from softpolytope.gibbs import _latent_block as block
@@ -144,7 +143,7 @@ def stale_top_counts(patch):
 
 def no_acceptance_of_refresh(patch):
     """Empty experts take any draw from the prior."""
-    patch.setattr(coefficients, "vector_log1p", np.zeros_like)
+    patch.setattr(sweep, "vector_log1p", np.zeros_like)
 
 
 def counts_after_hamiltonian(patch):

@@ -1,13 +1,12 @@
 """Chains whose rows live in partitions: how the blocks of one are made where its rows are."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from softpolytope.data import BLOCK_ROWS, BLOCKS_OF_A_PARTITION, CodedBlockFactory, CodedRows, PartitionedData
 from softpolytope.gibbs._chain import ChainSettings, latent_blocks
-from softpolytope.gibbs._latent_block import LatentBlock
+from softpolytope.gibbs._latent_block import SAVED_NAMES, LatentBlock
 from softpolytope.parallel import SavedState, StatefulBlocks
 
 # Of a row and layer, about.
@@ -62,16 +61,15 @@ class LatentBlockFactory(CodedBlockFactory):
         return rows.is_sparse or self._n_rows(rows) > len(rows.codes)
 
     def remnant(self, block: LatentBlock, number: int) -> SavedState:
-        """Parts of a block are named by its number; coefficients, the same in all, are those of the first."""
-        found: SavedState = {"coefficients": block.coefficients} if number == 0 else {}
-        found.update({f"{number}.{name}": part for name, part in block.remnant().items() if part is not None})
-        return found
+        """Return the block's saved state, its names prefixed by its number; the coefficients, equal in all, once."""
+        state: SavedState = {"coefficients": block.coefficients} if number == 0 else {}
+        return state | {f"{number}.{name}": part for name, part in block.saved_state().items()}
 
     def restore(self, block: LatentBlock, number: int, remnants: SavedState) -> None:
-        """Go on from remnants, and take what is the block's own out of them."""
-        names = ("shape", "places", "counts", "copies", "offset", "rates", "weights")
-        parts: dict[str, Any] = {name: remnants.pop(f"{number}.{name}", None) for name in names}
-        block.restore(remnants["coefficients"], parts)
+        """Continue from the block's own part of saved states, which is removed from them."""
+        keys = {name: f"{number}.{name}" for name in SAVED_NAMES}
+        own = {name: remnants.pop(key) for name, key in keys.items() if key in remnants}
+        block.restore(remnants["coefficients"], own)
 
 
 def partition_blocks(data: PartitionedData, settings: ChainSettings) -> StatefulBlocks[LatentBlock]:

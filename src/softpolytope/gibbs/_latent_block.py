@@ -1,23 +1,21 @@
 """One block of rows with its latent variables, and the steps of a sweep that touch rows.
 
-Arrays of a block are (rows, experts), with levels or layers before them. A step takes the indices of the experts it is
-for; the others keep what they have.
+Arrays of a block are (rows, experts), with levels or layers before them. A step takes the indices of the experts that
+it updates; the others stay as they are.
 
-Activations follow from the coefficients: a block at rest has none, and computes them, to the same bits, when asked
-for something that needs them. What does not follow from parameters is its remnant, from which another block of the same
-rows goes on.
+Activations follow from the coefficients: a block may drop them, and computes them again, to the same bits, when a
+method needs them. Everything else is its saved state, from which another block of the same rows can continue.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import RowBlock, TrainingData
 from softpolytope.distributions import Step, SweepStreams
+from softpolytope.gibbs._coefficients import Experts, LayerSums
 from softpolytope.gibbs._kernels import activation as _activation
 from softpolytope.gibbs._kernels import allocation as _allocation
 from softpolytope.gibbs._kernels import augment as _augment
@@ -27,28 +25,15 @@ from softpolytope.model import Workspace
 from softpolytope.model._kernels.vector_math import vector_exp
 from softpolytope.parallel import read_only
 
-Experts = NDArray[np.intc]
 Scan = Literal["paper", "collapsed"]
 
-_NOTHING = np.zeros((0, 0))
-_NO_ROWS = np.zeros((0, 0, 0))
+# Arrays of a saved state; all but the shape may be left out.
+SAVED_NAMES = ("shape", "positions", "counts", "copies", "offset", "rates", "weights")
+
+_EMPTY = np.zeros((0, 0, 0))
+_EXPERT_WEIGHTS = np.zeros((0, 0))  # to the kernels, the level above the last layer
 _ZERO = bytes(8)  # a double
 _SPACE = Workspace()
-
-# Arrays of a block that do not follow from parameters, by name; None stands for what a new block has.
-SavedBlock = dict[str, FloatArray | None]
-
-
-@dataclass(frozen=True, slots=True)
-class LayerSums:
-    """What the coefficients of a layer need from the rows."""
-
-    pairs: FloatArray  # (pairs of columns, experts)  the lower triangle of sum omega x x'
-    linear: FloatArray  # (columns, experts)
-    column_scale: FloatArray  # (columns,)  what x was divided by
-
-    def __add__(self, other: "LayerSums") -> "LayerSums":
-        return LayerSums(self.pairs + other.pairs, self.linear + other.linear, self.column_scale)
 
 
 class LatentBlock(RowBlock):
@@ -58,95 +43,159 @@ class LatentBlock(RowBlock):
         super().__init__(rows)
         self._index = index
         self._pg_terms = pg_terms
-        self._least_activation = least_activation
+        self._log_least_activation = math.log(least_activation) if least_activation > 0.0 else -math.inf
         self._copies = rows.row_weights.copy()
         self.coefficients = np.zeros((0, 0, rows.n_columns))  # (experts, layers, columns)
-        self.counts = _no_counts((0, rows.n_rows, 0))  # (levels, rows, experts)
-        self._latent_rates = _NO_ROWS  # (levels, rows, experts)
-        self._is_within_sweep = False  # whether there is more to be done with the latent rates
-        self._is_awake = False  # whether there are activations
+        self.counts = _read_only_zeros((0, rows.n_rows, 0))  # (levels, rows, experts)
+        self._latent_rates = _EMPTY  # (levels, rows, experts)
+        self._is_within_sweep = False  # whether a later step of the sweep needs the latent rates
+        self._has_activations = False
 
-    # Parameters in, sums out.
+    # Coefficients and activations.
 
     def prepare(self, coefficients: FloatArray) -> None:
-        """Take the experts given."""
+        """Set the coefficients (experts, layers, columns) of all experts."""
         n_experts, n_layers, _ = coefficients.shape
         if self.counts.shape != (n_layers + 1, self._rows.n_rows, n_experts):
-            self.counts = _no_counts((n_layers + 1, self._rows.n_rows, n_experts))
+            self.counts = _read_only_zeros((n_layers + 1, self._rows.n_rows, n_experts))
         self._is_within_sweep = False
-        self.rest()
+        self.drop_activations()
         self.coefficients = coefficients.copy()
 
+    def drop_activations(self) -> None:
+        """Free the arrays that follow from the coefficients."""
+        self._has_activations = False
+        self._log_activations = self._linear_predictor = self._activations = _EMPTY
+        if not self._is_within_sweep:
+            self._latent_rates = _EMPTY
+
+    def _ensure_activations(self) -> None:
+        """Compute all activations, unless they are there."""
+        if self._has_activations:
+            return
+        n_experts, n_layers, _ = self.coefficients.shape
+        n_rows = self._rows.n_rows
+        self._log_activations = np.zeros((n_layers + 1, n_rows, n_experts))
+        self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
+        self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
+        self._scratch = np.empty(3 * n_experts)
+        every = np.arange(n_experts, dtype=np.intc)
+        for layer in range(n_layers):
+            self._advance(every, layer, self.coefficients[:, layer])
+        self._has_activations = True
+
+    def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
+        """Compute the linear predictor of a layer, and log q and q of the level above it, for some experts."""
+        scaled = coefficients * self._rows.column_scale if self._is_scaled else coefficients
+        columns = np.ascontiguousarray(scaled.T)
+        # Each expert's predictor is summed on its own, so its bits do not depend on which others are computed with it.
+        predictor = _SPACE.empty("predictor", (self._rows.n_rows, len(coefficients)))
+        design: Any = self._rows.design  # dense or sparse, whose common interface has no type
+        if self._is_sparse:
+            _activation.predict_sparse(design.data, design.indices, design.indptr, columns, predictor)
+        else:
+            _activation.predict_dense(design, columns, predictor)
+        _activation.advance(
+            predictor,
+            experts,
+            self._linear_predictor[layer],
+            self._log_activations[layer],
+            self._log_activations[layer + 1],
+            self._activations[layer],
+        )
+
     def update(self, experts: Experts, coefficients: FloatArray) -> None:
-        """Take new coefficients (experts, layers, columns) of some experts."""
+        """Set new coefficients (experts, layers, columns) of some experts."""
         self.coefficients[experts] = coefficients
-        if self._is_awake:
+        if self._has_activations:
             for layer in range(coefficients.shape[1]):
                 self._advance(experts, layer, coefficients[:, layer])
 
+    def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
+        """Fix the rates of the experts that the gradient is not taken for."""
+        if not held.any():
+            self._offset = np.zeros(self._rows.n_rows)
+            return
+        self._ensure_activations()
+        self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
+
     @read_only
     def activation_sums(self) -> FloatArray:
-        """Q_k = sum_i copies q_ik."""
-        self._wake()
+        """Return Q_k = sum_i copies q_ik."""
+        self._ensure_activations()
         sums = np.zeros(len(self.coefficients))
         _gram.add_linear_dense(self._copies[:, None], self._activations[-1], sums[None, :])
         return sums
 
     @read_only
-    def level_counts(self) -> FloatArray:
-        """sum_i m_ik at every level, (levels, experts)."""
-        sums: FloatArray = self.counts.sum(axis=1)
-        return sums
-
-    @read_only
     def log_likelihood(self, log_weights: FloatArray) -> float:
-        """Log likelihood of the block's labels."""
-        self._wake()
-        value: float = _activation.log_likelihood(
+        """Return the log likelihood of the block's labels."""
+        self._ensure_activations()
+        return _activation.log_likelihood(
             self._activations[-1], self._log_activations[-1], log_weights, self._labels, self._rows.row_weights
         )
-        return value
 
-    # Counts and rates: how a sweep begins.
+    # Counts.
 
     def draw_counts(self, name: SweepStreams, log_weights: FloatArray, step: Step = Step.COUNTS) -> FloatArray:
         """Draw the counts of all levels given the parameters alone; return their sums (levels, experts)."""
-        self._wake()
         self._allow_counts()
+        self._allocate(name, step, log_weights, self.counts)
+        return self.level_counts()
+
+    def draw_top_counts(self, name: SweepStreams, log_weights: FloatArray) -> FloatArray:
+        """Draw the counts of the top level alone, without storing them; return their sums (1, experts)."""
+        counts = np.empty((1, self._rows.n_rows, len(log_weights)))
+        self._allocate(name, Step.COUNTS, log_weights, counts)
+        return np.asarray(counts[0].sum(axis=0))[None, :]
+
+    def _allocate(self, name: SweepStreams, step: Step, log_weights: FloatArray, counts: FloatArray) -> None:
+        """Draw the counts of the uppermost levels, as many as `counts` (levels, rows, experts) has."""
+        self._ensure_activations()
+        n_levels = len(counts)
         _allocation.collapsed(
             name.bits(step, 0, self._index),
             self._labels,
             self._rows.row_weights,
             log_weights,
-            self._log_activations,
-            self._activations,
-            self.counts,
-            self._copies,
-            self._scratch,
-        )
-        return self.level_counts()
-
-    def draw_top_counts(self, name: SweepStreams, log_weights: FloatArray) -> FloatArray:
-        """Draw the counts of the top level only, which nothing else needs; return their sums (experts,)."""
-        self._wake()
-        counts = np.empty((1, self._rows.n_rows, len(log_weights)))
-        _allocation.collapsed(
-            name.bits(Step.COUNTS, 0, self._index),
-            self._labels,
-            self._rows.row_weights,
-            log_weights,
-            self._log_activations[-1:],
-            self._activations[-1:],
+            self._log_activations[-n_levels:],
+            self._activations[-n_levels:],
             counts,
             self._copies,
             self._scratch,
         )
-        sums: FloatArray = counts[0].sum(axis=0)
-        return sums
+
+    def _allow_counts(self) -> None:
+        """Make the counts writable."""
+        if not self.counts.flags.writeable:
+            self.counts = np.zeros(self.counts.shape)
+
+    @read_only
+    def level_counts(self) -> FloatArray:
+        """Return sum_i m_ik at every level, (levels, experts)."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    def keep_experts(self, is_kept: BoolArray) -> None:
+        """Delete the counts of all other experts; `prepare` must follow."""
+        kept = self.counts[:, :, is_kept]
+        self.counts = np.ascontiguousarray(kept) if self.counts.flags.writeable else _read_only_zeros(kept.shape)
+
+    @read_only
+    def export_counts(self) -> FloatArray:
+        """Return a copy of the counts."""
+        return self.counts.copy()
+
+    def import_counts(self, counts: list[FloatArray]) -> None:
+        """Set the counts of this block, given those of all blocks."""
+        if self._index >= len(counts) or counts[self._index].shape != self.counts.shape:
+            raise ValueError("The chains to continue have counts of other rows. Continue them with their own rows.")
+        self.counts = counts[self._index].copy()
+
+    # Latent rates down the levels, then coefficients up the layers.
 
     def begin(self, name: SweepStreams, log_weights: FloatArray, experts: Experts, scan: Scan) -> LayerSums:
-        """Draw latent rates from the top down, in the paper's scan new bottom counts too; sums of the first layer."""
-        self._wake()
+        """Draw latent rates from the top down, then the counts of the paper's scan; return sums of the first layer."""
+        self._ensure_activations()
         self._allow_counts()
         self._weights = vector_exp(log_weights)
         self._is_within_sweep = True
@@ -170,139 +219,25 @@ class LatentBlock(RowBlock):
     def advance(
         self, name: SweepStreams, layer: int, coefficients: FloatArray, experts: Experts, scan: Scan
     ) -> LayerSums:
-        """Take the new coefficients of a layer; return the sums of the next."""
-        self._wake()
+        """Set new coefficients of a layer; return the sums of the next."""
+        self._ensure_activations()
         self.coefficients[experts, layer] = coefficients
         self._advance(experts, layer, coefficients)
         return self._layer_sums(name, layer + 1, experts, scan)
 
     def finish(self, layer: int, coefficients: FloatArray, experts: Experts) -> None:
-        """Take the new coefficients of the last layer, with which a sweep of the coefficients ends."""
-        self._wake()
+        """Set new coefficients of the last layer, which ends a sweep of the coefficients."""
+        self._ensure_activations()
         self.coefficients[experts, layer] = coefficients
         self._advance(experts, layer, coefficients)
         self._is_within_sweep = False
 
-    # Deletion and checkpoints.
-
-    def keep_experts(self, is_kept: BoolArray) -> None:
-        """Forget the counts of all other experts; `prepare` must follow."""
-        kept = self.counts[:, :, is_kept]
-        self.counts = np.ascontiguousarray(kept) if self.counts.flags.writeable else _no_counts(kept.shape)
-
-    @read_only
-    def export_counts(self) -> FloatArray:
-        """A copy of the counts."""
-        return self.counts.copy()
-
-    def import_counts(self, counts: list[FloatArray]) -> None:
-        """Take back the counts of this block, out of those of all."""
-        if self._index >= len(counts) or counts[self._index].shape != self.counts.shape:
-            raise ValueError("the chains to go on with have counts of other rows.")
-        self.counts = counts[self._index].copy()
-
-    # Rest, and what is left of a block.
-
-    def rest(self) -> None:
-        """Forget all that follows from the coefficients."""
-        self._is_awake = False
-        self._log_activations = self._linear_predictor = self._activations = _NO_ROWS
-        if not self._is_within_sweep:
-            self._latent_rates = _NO_ROWS
-
-    def remnant(self) -> SavedBlock:
-        """What does not follow from parameters; of counts, most of which are zero, the others and their places."""
-        has_counts = self.counts.flags.writeable
-        places = np.flatnonzero(self.counts) if has_counts else np.zeros(0, dtype=np.intp)
-        return {
-            "shape": np.array(self.counts.shape),
-            "places": places.astype(np.uint32),
-            "counts": self.counts.reshape(-1)[places] if has_counts else np.zeros(0),
-            "copies": None if np.array_equal(self._copies, self._rows.row_weights) else self._copies,
-            "offset": self._offset if self._offset.any() else None,
-            "rates": self._latent_rates if self._is_within_sweep else None,
-            "weights": self._weights if self._is_within_sweep else None,
-        }
-
-    def restore(self, coefficients: FloatArray, remnant: SavedBlock) -> None:
-        """Go on from a remnant and the coefficients there were."""
-        self._is_within_sweep = remnant["rates"] is not None
-        self.rest()
-        self.coefficients = coefficients.copy()
-        shape, places, counts = (np.asarray(remnant[name]) for name in ("shape", "places", "counts"))
-        self.counts = _no_counts(tuple(shape.tolist()))
-        if len(places):
-            self._allow_counts()
-            self.counts.reshape(-1)[places] = counts
-        n_rows = self._rows.n_rows
-        for name, default in (
-            ("copies", self._rows.row_weights),
-            ("offset", np.zeros(n_rows)),
-            ("rates", _NO_ROWS),
-            ("weights", np.zeros(0)),
-        ):
-            given = remnant[name]
-            setattr(self, _PLACES[name], (default if given is None else given).copy())
-
-    # For the collapsed likelihood as a function of some experts.
-
-    def hold(self, held: BoolArray, log_weights: FloatArray) -> None:
-        """Fix the rates of the experts that a gradient is not for."""
-        if not held.any():
-            self._offset = np.zeros(self._rows.n_rows)
-            return
-        self._wake()
-        self._offset = self._activations[-1][:, held] @ np.exp(log_weights[held])
-
-    def _wake(self) -> None:
-        """Compute all activations, unless they are there."""
-        if self._is_awake:
-            return
-        n_experts, n_layers, _ = self.coefficients.shape
-        n_rows = self._rows.n_rows
-        self._log_activations = np.zeros((n_layers + 1, n_rows, n_experts))
-        self._linear_predictor = np.empty((n_layers, n_rows, n_experts))
-        self._activations = np.empty((n_layers, n_rows, n_experts))  # of the levels above the layers
-        self._scratch = np.empty(3 * n_experts)
-        every = np.arange(n_experts, dtype=np.intc)
-        for layer in range(n_layers):
-            self._advance(every, layer, self.coefficients[:, layer])
-        self._is_awake = True
-
-    def _allow_counts(self) -> None:
-        """Let counts be written."""
-        if not self.counts.flags.writeable:
-            self.counts = np.zeros(self.counts.shape)
-
-    def _advance(self, experts: Experts, layer: int, coefficients: FloatArray) -> None:
-        """Linear predictor of a layer, and log q and q of the level above it, for some experts."""
-        _activation.advance(
-            self._predictor(coefficients),
-            experts,
-            self._linear_predictor[layer],
-            self._log_activations[layer],
-            self._log_activations[layer + 1],
-            self._activations[layer],
-        )
-
-    def _predictor(self, coefficients: FloatArray) -> FloatArray:
-        """x'beta as (rows, experts), with the same bits in whatever company an expert is; valid until the next call."""
-        scaled = coefficients * self._rows.column_scale if self._is_scaled else coefficients
-        columns = np.ascontiguousarray(scaled.T)
-        out = _SPACE.empty("predictor", (self._rows.n_rows, len(coefficients)))
-        design: Any = self._rows.design
-        if self._is_sparse:
-            _activation.predict_sparse(design.data, design.indices, design.indptr, columns, out)
-        else:
-            _activation.predict_dense(design, columns, out)
-        return out
-
     def _above(self, layer: int) -> FloatArray:
-        """Latent rates of the level above a layer; none stands for the weights of the experts."""
-        return self._latent_rates[layer + 1] if layer + 1 < len(self._latent_rates) else _NOTHING
+        """Return the latent rates of the level above a layer."""
+        return self._latent_rates[layer + 1] if layer + 1 < len(self._latent_rates) else _EXPERT_WEIGHTS
 
     def _draw_rates(self, name: SweepStreams, level: int, experts: Experts) -> None:
-        """theta of a level; at level 0 its logarithm, which alone cannot underflow."""
+        """Draw theta of a level; at level 0 its logarithm, which cannot underflow."""
         _rates.draw_rates(
             name.bits(Step.RATES, level, self._index),
             self.counts[level],
@@ -312,17 +247,17 @@ class LatentBlock(RowBlock):
             self._linear_predictor[level],
             self._log_activations[level],
             self._activations[level],
-            math.log(self._least_activation) if self._least_activation > 0.0 else -math.inf,
+            self._log_least_activation,
             experts,
             self._latent_rates[level],
             level == 0,
         )
 
     def _layer_sums(self, name: SweepStreams, layer: int, experts: Experts, scan: Scan) -> LayerSums:
-        """Polya-Gamma weights of a layer and the sums its coefficients need; in the paper's scan, counts above it."""
+        """Draw Polya-Gamma weights of a layer, in the paper's scan after the counts above it; return their sums."""
         above = self._above(layer)
         if scan == "paper":
-            self._allow_counts()  # a block built anew in the middle of a sweep may have had none but zeros
+            self._allow_counts()  # a block rebuilt in the middle of a sweep has read-only zeros
             _augment.draw_table_counts(
                 name.bits(Step.TABLES, layer, self._index),
                 self.counts[layer],
@@ -346,24 +281,39 @@ class LatentBlock(RowBlock):
             slopes,
             self._pg_terms,
         )
-        design: Any = self._rows.design
-        n_columns = self._rows.n_columns
-        pairs = np.zeros((n_columns * (n_columns + 1) // 2, len(experts)))
-        linear = np.zeros((n_columns, len(experts)))
-        if self._is_sparse:
-            entries = (design.data, design.indices, design.indptr)
-            _gram.add_sparse(*entries, n_columns, pg_weights, pairs)
-            _gram.add_linear_sparse(*entries, slopes, linear)
-        else:
-            _gram.add_dense(design, pg_weights, pairs)
-            _gram.add_linear_dense(design, slopes, linear)
-        return LayerSums(pairs, linear, self._rows.column_scale)
+        return LayerSums.from_rows(self._rows, pg_weights, slopes)
+
+    # Saved state.
+
+    def saved_state(self) -> dict[str, FloatArray]:
+        """Return the arrays that do not follow from the coefficients; of the counts, most of them zero, the others."""
+        state = {"shape": np.array(self.counts.shape)}
+        if self.counts.flags.writeable:
+            positions = np.flatnonzero(self.counts)
+            state |= {"positions": positions.astype(np.uint32), "counts": self.counts.reshape(-1)[positions]}
+        if not np.array_equal(self._copies, self._rows.row_weights):
+            state["copies"] = self._copies
+        if self._offset.any():
+            state["offset"] = self._offset
+        if self._is_within_sweep:
+            state |= {"rates": self._latent_rates, "weights": self._weights}
+        return state
+
+    def restore(self, coefficients: FloatArray, state: dict[str, FloatArray]) -> None:
+        """Continue from a saved state and the coefficients at that time."""
+        self._is_within_sweep = "rates" in state
+        self.drop_activations()
+        self.coefficients = coefficients.copy()
+        self.counts = _read_only_zeros(tuple(state["shape"].tolist()))
+        if "positions" in state and len(state["positions"]):
+            self._allow_counts()
+            self.counts.reshape(-1)[state["positions"]] = state["counts"]
+        self._copies = state.get("copies", self._rows.row_weights).copy()
+        self._offset = state.get("offset", np.zeros(self._rows.n_rows)).copy()
+        self._latent_rates = state.get("rates", _EMPTY).copy()
+        self._weights = state.get("weights", np.zeros(0)).copy()
 
 
-def _no_counts(shape: tuple[int, int, int]) -> FloatArray:
-    """Counts of zero that take no memory, and cannot be written: a scan without latent counts needs no more."""
+def _read_only_zeros(shape: tuple[int, int, int]) -> FloatArray:
+    """Return counts of zero that take no memory, for scans that do not store counts."""
     return np.ndarray(shape, np.float64, _ZERO, strides=(0, 0, 0))
-
-
-# Where the parts of a remnant belong.
-_PLACES = {"copies": "_copies", "offset": "_offset", "rates": "_latent_rates", "weights": "_weights"}

@@ -262,8 +262,8 @@ def _called(block: Any, calls: Sequence[Call], *, rests: bool) -> Any:
     result = None
     for call in calls:
         result = call(block)
-    if rests and hasattr(block, "rest"):  # blocks without state have nothing to forget
-        block.rest()
+    if rests and hasattr(block, "drop_activations"):  # blocks without state have none
+        block.drop_activations()
     return result
 
 
