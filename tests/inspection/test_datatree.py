@@ -18,8 +18,8 @@ pytestmark = [
 ]
 
 
-def groups_of(data):
-    """Names of the groups of a DataTree or of InferenceData."""
+def group_names(data):
+    """Return the names of the groups of a DataTree or InferenceData."""
     return set(data.children if isinstance(data, xarray.DataTree) else data.groups())
 
 
@@ -43,11 +43,11 @@ def arviz():
 
 
 def test_groups_and_shapes(fitted):
-    """Chains and draws are where ArviZ looks for them; every row has a log-likelihood by both labelings."""
+    """Chains and draws have the dimensions ArviZ expects; every row has a log-likelihood by both labelings."""
     model, X, y = fitted
-    assert groups_of(model.to_datatree()) == {"posterior", "sample_stats"}
+    assert group_names(model.to_datatree()) == {"posterior", "sample_stats"}
     tree = model.to_datatree(X, y)
-    assert groups_of(tree) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
+    assert group_names(tree) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
     logs = tree["log_likelihood"]
     assert list(logs.data_vars) == ["y"]
     assert logs["y"].sizes == {"chain": 4, "draw": 20, "row": 150}
@@ -61,7 +61,7 @@ def test_groups_and_shapes(fitted):
 
 
 def test_log_likelihood_is_that_of_the_chains(fitted):
-    """Summed over the rows, it is the one that the chain recorded, up to experts too light to keep."""
+    """The sum over rows equals what the chain recorded, up to experts too light to keep."""
     model, X, y = fitted
     for item in labeling_logs(model.posterior_, X, y):
         draws = model.posterior_.regressions[item.number].labelings[item.side].draws
@@ -69,7 +69,7 @@ def test_log_likelihood_is_that_of_the_chains(fitted):
 
 
 def test_one_labeling_alone(arviz):
-    """With symmetric=False, `y` is the log-likelihood itself; its sum over the rows is not taken for it."""
+    """With symmetric=False, `y` is the log-likelihood itself, and ArviZ does not mistake its total for it."""
     X, y = load_iris(return_X_y=True)
     y = (y == 1).astype(int)
     model = SumStackSoftplusClassifier(
@@ -83,7 +83,7 @@ def test_one_labeling_alone(arviz):
 
 
 def test_arviz_takes_it(fitted, arviz):
-    """Summaries, effective draws and leave-one-out need no conversion, whatever ArviZ is installed."""
+    """Summaries, effective draws and leave-one-out need no conversion with any version of ArviZ."""
     model, X, y = fitted
     summary = arviz.summary(model.to_datatree())
     assert len(summary) == 2 * len(labeling_logs(model.posterior_, X, y))
@@ -93,7 +93,7 @@ def test_arviz_takes_it(fitted, arviz):
 
 @pytest.mark.parametrize("installed", ["1.0.0", None])
 def test_without_an_old_arviz_it_is_a_datatree(fitted, installed, monkeypatch):
-    """ArviZ 1.0 takes xarray's own DataTree, and without ArviZ that is all there is."""
+    """ArviZ 1.0 takes xarray's own DataTree, which is also the result without ArviZ."""
 
     def version(name):
         if installed is None:
@@ -105,10 +105,10 @@ def test_without_an_old_arviz_it_is_a_datatree(fitted, installed, monkeypatch):
 
 
 def test_netcdf_round_trip(fitted, tmp_path):
-    """The extra `arviz` has what writing to a file needs, and the file has every group."""
+    """The extra `arviz` can write a file, and the file has every group."""
     model, X, y = fitted
     tree = model.to_datatree(X, y)
     tree.to_netcdf(str(tmp_path / "model.nc"))
     with xarray.open_datatree(tmp_path / "model.nc") as again:
-        assert set(again.children) == groups_of(tree)
+        assert set(again.children) == group_names(tree)
         assert np.array_equal(again["log_likelihood"]["y"], tree["log_likelihood"]["y"])

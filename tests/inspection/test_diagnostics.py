@@ -1,4 +1,4 @@
-"""R-hat, effective sizes and what they say."""
+"""R-hat, effective sample sizes and the sentences about them."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def autoregression(rng, correlation, n_chains=4, n_draws=20_000):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
 def test_effective_size_of_an_autoregression(correlation, rng):
-    """n (1 - c) / (1 + c), to the few per cent that an estimate from so many draws leaves."""
+    """ESS is n (1 - c) / (1 + c), to the few per cent of error that this many draws leave."""
     draws = autoregression(rng, correlation)
     expected = draws.size * (1 - correlation) / (1 + correlation)
     assert bulk_ess(draws) == pytest.approx(expected, rel=0.15)
@@ -39,7 +39,7 @@ def test_effective_size_of_an_autoregression(correlation, rng):
 
 
 def test_agrees_with_arviz(rng):
-    """Where ArviZ is installed, the same numbers."""
+    """ArviZ, if installed, gives the same numbers."""
     arviz = pytest.importorskip("arviz")
     for draws in (
         autoregression(rng, 0.8, 3, 501),
@@ -53,7 +53,7 @@ def test_agrees_with_arviz(rng):
 
 
 @pytest.mark.parametrize("kind", ["shifted", "wider", "drifting"])
-def test_a_chain_of_its_own_is_named(kind, rng):
+def test_a_deviating_chain_is_named(kind, rng):
     """Another mean, another spread, or a drift in one chain gives a large R-hat and its number."""
     draws = rng.normal(size=(4, 1000))
     if kind == "shifted":
@@ -75,10 +75,10 @@ def test_agreeing_chains_say_nothing(rng):
     assert "independent" in in_words(slow)[0]
 
 
-def test_perfect_chains_are_seldom_warned_of(rng):
-    """Of fits whose draws are independent, 1 % at most have an R-hat above the limit at one of ten rows.
+def test_perfect_chains_seldom_give_a_warning(rng):
+    """At most 1 % of fits with independent draws have an R-hat above the limit at one of ten rows.
 
-    An exact binomial test of 300 fits at LEVEL; the same limit for all numbers of draws, as the control, is rejected.
+    An exact binomial test of 300 fits at LEVEL; the control, one limit for all numbers of draws, is rejected.
     """
     n_fits, n_rows = 300, 10
     worst = np.array([max(r_hat(rng.normal(size=(2, 50))) for _ in range(n_rows)) for _ in range(n_fits)])
@@ -88,19 +88,19 @@ def test_perfect_chains_are_seldom_warned_of(rng):
 
 
 def test_limit_falls_with_the_number_of_draws():
-    """To near 1.01, which Vehtari et al. recommend for four chains of a thousand draws."""
+    """It falls to almost 1.01, which Vehtari et al. recommend for four chains of a thousand draws."""
     limits = [largest_by_chance(4, n_draws, 10) for n_draws in (4, 50, 200, 1000)]
     assert limits == sorted(limits, reverse=True)
     assert limits[-1] < 1.01
 
 
 def diagnosis(name, value):
-    """Of a quantity with this R-hat."""
+    """Return the diagnosis of a quantity with this R-hat."""
     return Diagnosis(name, value, 100.0, 100.0, ())
 
 
 @pytest.mark.parametrize(
-    ("of_trace", "of_row", "n_draws", "is_told"),
+    ("of_trace", "of_row", "n_draws", "is_reported"),
     [
         (1.60, 1.07, 50, True),  # the trace confirms it
         (1.00, 1.07, 50, False),  # chance, as far as 50 draws can tell
@@ -109,19 +109,19 @@ def diagnosis(name, value):
         (1.60, 1.04, 500, False),  # no row is affected
     ],
 )
-def test_disagreement_about_probabilities(of_trace, of_row, n_draws, is_told):
-    """It is told if it is beyond chance, or confirmed by what every sweep records, with value and number of rows."""
+def test_disagreement_about_probabilities(of_trace, of_row, n_draws, is_reported):
+    """It is reported, with value and number of rows, if beyond chance or confirmed by what every sweep records."""
     rows = [diagnosis(f"{PROBABILITY} {number}", 1.0) for number in range(9)]
     found = disagreement(
         [diagnosis("number of experts", of_trace), *rows, diagnosis(f"{PROBABILITY} 9", of_row)], 2, n_draws
     )
-    assert (found is not None) is is_told
+    assert (found is not None) is is_reported
     if found is not None:
         assert f"R-hat is up to {of_row:.2f}, and above 1.05 at 1 of the 10 training rows compared. Run more" in found
 
 
 def test_disagreement_needs_probabilities():
-    """Of too few draws none are diagnosed."""
+    """Without diagnosed probabilities, as after very few draws, nothing is reported."""
     assert disagreement([diagnosis("log-likelihood", 3.0)], 2, 3) is None
 
 
@@ -133,6 +133,6 @@ def test_constants():
 
 @pytest.mark.parametrize("values", [np.zeros(10), np.zeros((2, MIN_DRAWS - 1)), [[np.nan] * 10]])
 def test_bad_draws_are_refused(values):
-    """With the quantity's name."""
+    """The message names the quantity."""
     with pytest.raises(ValueError, match="mass"):
         diagnose({"mass": values})

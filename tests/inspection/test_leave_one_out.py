@@ -1,4 +1,4 @@
-"""Leave-one-out predictive probabilities: those of the model that predicts."""
+"""Leave-one-out predictive probabilities of the model that predicts."""
 
 import warnings
 
@@ -29,7 +29,7 @@ def arviz():
 
 
 def labeling(rng, intercept, spread):
-    """Draws of one expert with one feature, of independent intercepts and coefficients."""
+    """Return draws of one expert with one feature, with independent intercepts and coefficients."""
     n = N_CHAINS * N_DRAWS
     coefficients = np.column_stack([rng.normal(intercept, spread, n), rng.normal(1.0, spread, n)])[:, None, :]
     draws = Draws(coefficients, np.ones(n), np.ones(n, bool), np.arange(n + 1), rng.normal(size=n))
@@ -38,20 +38,20 @@ def labeling(rng, intercept, spread):
 
 
 def left_out(draws, X, z):
-    """P(z = 1) and P(z = 0) without the row, by plain sums over smoothed weights of one labeling's draws."""
+    """Return P(z = 1) and P(z = 0) without the row by plain sums over smoothed weights of one labeling's draws."""
     positive = -np.expm1(-draws.rate_function()(X))
     own = np.where(z, positive, 1.0 - positive)
     weights = np.exp(smoothed_log_weights(-np.log(own)))
     return np.stack([(weights * positive).sum(axis=0), (weights * (1.0 - positive)).sum(axis=0)])
 
 
-def elpd_of(loo):
-    """The estimate under the name of either ArviZ."""
+def get_elpd(loo):
+    """Return the estimate under its name in either version of ArviZ."""
     return float(loo.elpd_loo if hasattr(loo, "elpd_loo") else loo.elpd)
 
 
 def test_weights_are_those_of_arviz(arviz, rng):
-    """Light and heavy tails, ties and constants: the same weights as ArviZ's to rounding."""
+    """The weights equal ArviZ's to rounding for light and heavy tails, ties and constants."""
     if not hasattr(arviz, "psislw"):
         pytest.skip("this ArviZ has no psislw for arrays")
     ratios = np.column_stack(
@@ -66,7 +66,7 @@ def test_weights_are_those_of_arviz(arviz, rng):
 
 
 def test_loo_is_the_mean_of_both_labelings(arviz, rng):
-    """ArviZ finds the mean of the labelings' leave-one-out predictives, not that of pairs or of all draws alike."""
+    """ArviZ yields the mean of the labelings' leave-one-out predictives, not that of pairs or of all draws alike."""
     X, codes = rng.normal(size=(200, 1)), rng.integers(0, 2, 200)
     posterior = Posterior((RegressionPosterior((labeling(rng, 1.5, 0.5), labeling(rng, -2.5, 0.5))),))
     own, opposite = (item.draws for item in posterior.regressions[0].labelings)
@@ -75,7 +75,7 @@ def test_loo_is_the_mean_of_both_labelings(arviz, rng):
     found = arviz.loo(posterior_tree(posterior, X, codes), pointwise=True)
     values = np.asarray(found.loo_i if hasattr(found, "loo_i") else found.elpd_i)
     assert values == pytest.approx(expected, abs=0.02)
-    assert elpd_of(found) == pytest.approx(expected.sum(), abs=0.1)
+    assert get_elpd(found) == pytest.approx(expected.sum(), abs=0.1)
     # Controls: all draws as those of one posterior, and the labelings averaged draw by draw.
     logs = [item.logs for item in labeling_logs(posterior, X, codes)]
     for wrong in (np.concatenate(logs), np.log(0.5 * (np.exp(logs[0]) + np.exp(logs[1])))):
@@ -84,7 +84,7 @@ def test_loo_is_the_mean_of_both_labelings(arviz, rng):
 
 
 def test_several_classes_are_combined_without_the_row(arviz, rng):
-    """Of three classes too: the odds of every class without the row, divided by their sum."""
+    """The predictive of three classes is the odds of each without the row, divided by their sum."""
     X, codes = rng.normal(size=(90, 1)), rng.integers(0, 3, 90)
     regressions = [RegressionPosterior((labeling(rng, c - 1.0, 0.4), labeling(rng, 1.0 - c, 0.4))) for c in range(3)]
     probabilities = []
@@ -96,7 +96,7 @@ def test_several_classes_are_combined_without_the_row(arviz, rng):
     expected = np.log(combined(positive, negative)[codes, np.arange(90)])
     posterior = Posterior(tuple(regressions))
     assert log_predictive(labeling_logs(posterior, X, codes), codes) == pytest.approx(expected, abs=0.02)
-    assert elpd_of(arviz.loo(posterior_tree(posterior, X, codes))) == pytest.approx(expected.sum(), abs=0.1)
+    assert get_elpd(arviz.loo(posterior_tree(posterior, X, codes))) == pytest.approx(expected.sum(), abs=0.1)
 
 
 def test_rows_beyond_all_doubles_have_finite_logarithms(rng):
@@ -108,7 +108,7 @@ def test_rows_beyond_all_doubles_have_finite_logarithms(rng):
 
 @pytest.mark.slow
 def test_agrees_with_refits_without_the_row(arviz):
-    """The sum over nine of thirty rows is that of nine refits, by a t-test over eight seeds at level 1e-4.
+    """The sum over nine of thirty rows equals that of nine refits, by a t-test over eight seeds at level 1e-4.
 
     The control, the labelings averaged draw by draw, is rejected at that level.
     """

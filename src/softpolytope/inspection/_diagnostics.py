@@ -1,7 +1,7 @@
-"""Whether chains agree, and how many independent draws they are worth (Vehtari et al. 2021).
+"""Convergence diagnostics of chains: rank-normalized split R-hat and effective sample sizes (Vehtari et al. 2021).
 
-Experts have no identity across draws, so only quantities without labels are worth asking about: the log-likelihood,
-probabilities at given rows, the number of experts with counts.
+Experts have no identity across draws, so only quantities that do not depend on their order are diagnosed: the
+log-likelihood, probabilities at given rows and the number of experts with counts.
 """
 
 import math
@@ -15,32 +15,32 @@ from scipy import stats
 from softpolytope._typing import FloatArray
 from softpolytope.model import FittedModel
 
-# Above this, chains are said to disagree. Vehtari et al. recommend 1.01, for four chains of a thousand draws; of two
-# chains of 50 draws, as many as are kept by default, R-hat is above that more often than not, however well they mix.
+# Chains disagree above this. Vehtari et al. recommend 1.01 for four chains of a thousand draws; for two chains of 50
+# draws, the number kept by default, R-hat exceeds that more often than not, however well they mix.
 MAX_R_HAT = 1.05
-# Share of fits whose chains mix perfectly and are warned of all the same, at most.
+# Largest fraction of fits with perfectly mixing chains that get a warning.
 FALSE_ALARMS = 0.01
-# How the names of probabilities at training rows begin; all other quantities are recorded at every sweep.
+# Prefix of the names of probabilities at training rows; all other quantities are recorded at every sweep.
 PROBABILITY = "probability at training row"
-# Below this many effective draws per chain, quantiles mean little.
+# Quantiles are unreliable below this many effective draws.
 MIN_EFFECTIVE = 50
-# R-hat and ESS are of halves of chains, with two draws at least.
+# R-hat and ESS use halves of chains, with at least two draws each.
 MIN_DRAWS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What the draws of one quantity are worth."""
+    """Diagnostics of the draws of one quantity."""
 
     name: str
     r_hat: float  # near 1 if the chains agree
     bulk_ess: float  # effective draws for means
     tail_ess: float  # effective draws for the 5 % and 95 % quantiles
-    odd_chains: tuple[int, ...]  # chains without any one of which the others would agree
+    odd_chains: tuple[int, ...]  # chains without one of which the others would agree
 
     @property
     def is_fine(self) -> bool:
-        """Whether the chains agree."""
+        """Return whether the chains agree."""
         return self.r_hat <= MAX_R_HAT
 
 
@@ -58,13 +58,13 @@ def diagnose(quantities: Mapping[str, ArrayLike]) -> list[Diagnosis]:
     """
     found = []
     for name, values in quantities.items():
-        draws = checked_draws(name, values)
+        draws = _validate_draws(name, values)
         found.append(Diagnosis(name, r_hat(draws), bulk_ess(draws), tail_ess(draws), odd_chains(draws)))
     return found
 
 
 def in_words(diagnoses: list[Diagnosis]) -> list[str]:
-    """What is wrong, one plain sentence each; nothing if nothing is."""
+    """Describe each problem in one plain sentence; return an empty list if there is none."""
     sentences = []
     for item in diagnoses:
         if not item.is_fine:
@@ -79,18 +79,18 @@ def in_words(diagnoses: list[Diagnosis]) -> list[str]:
         elif min(item.bulk_ess, item.tail_ess) < MIN_EFFECTIVE:
             worth = f"{min(item.bulk_ess, item.tail_ess):.0f}"
             sentences.append(
-                f"The draws of the {item.name} are worth only {worth} independent ones: "
-                "run more sweeps before reading its quantiles."
+                f"The draws of the {item.name} are worth only {worth} independent draws. "
+                "Run more sweeps before relying on its quantiles."
             )
     return sentences
 
 
 def disagreement(diagnoses: list[Diagnosis], n_chains: int, n_draws: int) -> str | None:
-    """Say that chains disagree about the probabilities they predict, if they do; `n_draws` were kept of each chain.
+    """Return a warning if the chains, with `n_draws` kept draws each, disagree about the probabilities they predict.
 
-    Probabilities are what users act on, but few draws of them are kept, and of many rows one may have a large R-hat by
-    chance. So it counts if it is larger than chance explains, or if the chains also disagree about a quantity that is
-    recorded at every sweep, the log-likelihood or the number of experts.
+    Users act on probabilities, but few draws of them are kept, and one of many rows may have a large R-hat by chance.
+    It counts if it is larger than chance explains, or if the chains also disagree about a quantity that is recorded at
+    every sweep: the log-likelihood or the number of experts.
     """
     rows = [item for item in diagnoses if item.name.startswith(PROBABILITY)]
     if not rows:
@@ -109,10 +109,10 @@ def disagreement(diagnoses: list[Diagnosis], n_chains: int, n_draws: int) -> str
 
 
 def largest_by_chance(n_chains: int, n_draws: int, n_quantities: int) -> float:
-    """R-hat that independent draws exceed, in any of so many quantities, with probability `FALSE_ALARMS` at most.
+    """Return the R-hat that independent draws of any of n quantities exceed with probability `FALSE_ALARMS` at most.
 
     With m halves of chains of n draws, R-hat^2 = (n - 1 + F) / n, where F has an F law with m - 1 and m (n - 1) degrees
-    of freedom: exactly for normal draws, nearly for ranks. It is taken for the location and for the spread.
+    of freedom: exactly for normal draws, nearly for ranks. R-hat is computed twice, for location and for spread.
     """
     n_halves, length = 2 * n_chains, n_draws // 2
     ratio = stats.f.isf(FALSE_ALARMS / (2 * n_quantities), n_halves - 1, n_halves * (length - 1))
@@ -120,7 +120,7 @@ def largest_by_chance(n_chains: int, n_draws: int, n_quantities: int) -> float:
 
 
 def n_draws_needed(level: float) -> int:
-    """Fewest draws whose range holds another one with a probability of at least `level`: that of n is (n - 1)/(n + 1).
+    """Return the smallest number of draws whose range covers another one with probability `level`, (n - 1) / (n + 1).
 
     Examples
     --------
@@ -131,36 +131,36 @@ def n_draws_needed(level: float) -> int:
     return math.ceil((1.0 + level) / (1.0 - level))
 
 
-def checked_draws(name: str, values: ArrayLike) -> FloatArray:
-    """Check that draws are finite numbers (chains, draws)."""
+def _validate_draws(name: str, values: ArrayLike) -> FloatArray:
+    """Return draws as an array (chains, draws); raise unless all are finite."""
     draws = np.asarray(values, dtype=np.float64)
     if draws.ndim != 2 or draws.shape[1] < MIN_DRAWS:
-        raise ValueError(f"{name} must be (chains, draws) with at least {MIN_DRAWS} draws; got shape {draws.shape}.")
+        raise ValueError(f"{name} must have shape (chains, draws) with at least {MIN_DRAWS} draws; got {draws.shape}.")
     if not np.isfinite(draws).all():
-        raise ValueError(f"{name} holds NaN or infinite draws.")
+        raise ValueError(f"{name} contains NaN or infinite draws.")
     return draws
 
 
 def r_hat(draws: FloatArray) -> float:
-    """Rank-normalized split R-hat, the larger of that for location and that for spread."""
+    """Return the rank-normalized split R-hat, the larger of those for location and spread."""
     halves = _split(draws)
     folded = np.abs(halves - np.median(halves))
     return max(_plain_r_hat(_rank_normalized(halves)), _plain_r_hat(_rank_normalized(folded)))
 
 
 def bulk_ess(draws: FloatArray) -> float:
-    """Effective number of draws, all chains together, for the center of the distribution."""
+    """Return the effective number of draws of all chains for the center of the distribution."""
     return _ess(_rank_normalized(_split(draws)))
 
 
 def tail_ess(draws: FloatArray) -> float:
-    """Effective number of draws for the 5 % and 95 % quantiles, the smaller of the two."""
+    """Return the effective number of draws for the 5 % and 95 % quantiles, the smaller of the two."""
     halves = _split(draws)
     return min(_ess((halves <= np.quantile(halves, level)).astype(np.float64)) for level in (0.05, 0.95))
 
 
 def odd_chains(draws: FloatArray) -> tuple[int, ...]:
-    """Chains without any one of which the others agree, if all together do not."""
+    """Return the chains without one of which the others agree, if all together do not."""
     if len(draws) < 3 or r_hat(draws) <= MAX_R_HAT:
         return ()
     without = [r_hat(np.delete(draws, chain, axis=0)) for chain in range(len(draws))]
@@ -168,13 +168,13 @@ def odd_chains(draws: FloatArray) -> tuple[int, ...]:
 
 
 def _split(draws: FloatArray) -> FloatArray:
-    """Halves of chains, as chains; the middle draw of an odd number is left out."""
+    """Return the halves of chains as chains; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
 def _rank_normalized(draws: FloatArray) -> FloatArray:
-    """Normal quantiles of the ranks of all draws; ties share their mean rank."""
+    """Return the normal quantiles of the ranks of all draws; ties get their mean rank."""
     ranks = stats.rankdata(draws, axis=None).reshape(draws.shape)
     return np.asarray(stats.norm.ppf((ranks - 0.375) / (draws.size + 0.25)))
 
@@ -189,7 +189,7 @@ def _plain_r_hat(draws: FloatArray) -> float:
 
 
 def _ess(draws: FloatArray) -> float:
-    """Effective number of draws by Geyer's initial monotone sequence over all chains."""
+    """Return the effective number of draws by Geyer's initial monotone sequence over all chains."""
     n_chains, n_draws = draws.shape
     covariance = _autocovariance(draws)
     within = float(covariance[:, 0].mean()) * n_draws / (n_draws - 1)
@@ -206,12 +206,12 @@ def _ess(draws: FloatArray) -> float:
     time = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[:n_pairs]).sum())
     if n_pairs < len(pairs):  # half of the pair that stopped the sum may still count
         time += max(0.0, float(correlation[2 * n_pairs]))
-    # Antithetic chains may be worth more than their length, but not without bound.
+    # The ESS of antithetic chains may exceed their length, but is bounded.
     return float(draws.size / max(time, 1.0 / np.log10(draws.size)))
 
 
 def _autocovariance(draws: FloatArray) -> FloatArray:
-    """Of each chain at every lag, divided by the length, by the fast Fourier transform."""
+    """Return the autocovariance of each chain at every lag, divided by the length, by the fast Fourier transform."""
     n_draws = draws.shape[1]
     deviations = draws - draws.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(deviations, 2 * n_draws, axis=1)
@@ -220,7 +220,7 @@ def _autocovariance(draws: FloatArray) -> FloatArray:
 
 
 def diagnose_model(model: FittedModel) -> list[Diagnosis]:
-    """Diagnose log-likelihood, number of experts and probabilities at training rows of a model with chains."""
+    """Diagnose the log-likelihood, number of experts and probabilities at training rows of a model with chains."""
     model.check_has_chains("diagnostics")
     quantities: dict[str, FloatArray] = {}
     regressions = model.posterior.regressions
@@ -233,4 +233,4 @@ def diagnose_model(model: FittedModel) -> list[Diagnosis]:
         probabilities = probes.reshape(regression.labelings[0].n_chains, -1, probes.shape[1])
         for probe in range(probabilities.shape[2]):
             quantities[f"{PROBABILITY} {probe}{prefix}"] = probabilities[:, :, probe]
-    return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= 4})
+    return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= MIN_DRAWS})

@@ -1,32 +1,34 @@
 """Leave-one-out predictive probabilities by Pareto-smoothed importance sampling (Vehtari et al. 2024).
 
-Every labeling of every class has a posterior of its own, so each is reweighted on its own: with w_d proportional to
+Each labeling of each class has its own posterior and is reweighted separately: with w_d proportional to
 1 / p_s(y_i | draw d), the probability of row i without row i is h_s(i) = sum_d w_d p_s(y_i | draw d). The model
 predicts with the mean over both labelings, and so does the model without the row: (h_0(i) + h_1(i)) / 2. Averaging the
-labelings draw by draw before the draws are reweighted is something else, and too optimiztic: the mean of two
-independent draws varies half as much as either, and the weights take it for a sharper posterior.
+labelings draw by draw before reweighting would be too optimistic: the mean of two independent draws varies half as much
+as either, which the weights mistake for a sharper posterior.
+
+The weights equal those of ArviZ's `psislw` to 1e-12 (tests/inspection/test_leave_one_out.py). They are computed here
+because ArviZ is optional, also for `to_datatree`, and its versions before and after 1.0 have the function in different
+packages with different signatures.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.inspection._diagnostics import MIN_DRAWS, bulk_ess
-from softpolytope.model import LabelingPosterior, Posterior
+from softpolytope.model import Design, LabelingPosterior, Posterior
 
 LARGEST = np.finfo(np.float64).max
 TINY = np.finfo(np.float64).tiny
-# With fewer ratios than this in the tail, no Pareto law is fitted to them.
+# No Pareto law is fitted to a tail of fewer ratios.
 MIN_TAIL = 5
 
 
 @dataclass(frozen=True, slots=True)
 class LabelingLogs:
-    """Log-likelihood of rows by one labeling's draws, and its logarithm of both probabilities without the row."""
+    """Log-likelihood of rows by the draws of one labeling, and its log-probabilities of both labels without the row."""
 
     number: int  # of the regression
     side: int  # of the labeling in it
@@ -36,22 +38,22 @@ class LabelingLogs:
     left_out_other: FloatArray  # (rows,)  log P(the other label), without the row
 
 
-def labeling_logs(posterior: Posterior, X: Any, codes: NDArray[np.intp]) -> list[LabelingLogs]:
-    """Log-likelihood of rows, whose labels are numbers of classes, by every labeling of every class."""
+def labeling_logs(posterior: Posterior, X: Design, codes: IndexArray) -> list[LabelingLogs]:
+    """Return the log-likelihood of rows, with labels as indices of classes, by each labeling of each class."""
     found = []
     for number, regression in enumerate(posterior.regressions):
         is_class = codes == (1 if len(posterior.regressions) == 1 else number)
         for side, labeling in enumerate(regression.labelings):
             # The second labeling is of the opposite labels.
-            own, other = _log_pair(labeling, X, is_class != bool(side))
+            own, other = _log_probabilities(labeling, X, is_class != bool(side))
             weights = smoothed_log_weights(-own, _relative_efficiency(labeling))
             left_out = (np.asarray(logsumexp(weights + logs, axis=0)) for logs in (own, other))
             found.append(LabelingLogs(number, side, labeling.n_chains, own, *left_out))
     return found
 
 
-def log_predictive(given: list[LabelingLogs], codes: NDArray[np.intp]) -> FloatArray:
-    """Log-probability of the rows' labels without the row: for each, what a model fitted to the others predicts."""
+def log_predictive(given: list[LabelingLogs], codes: IndexArray) -> FloatArray:
+    """Return the log-probability of each row's label as predicted by the model without the row."""
     n_classes = 1 + max(item.number for item in given)
     own, other = (np.empty((n_classes, len(codes))) for _ in range(2))
     for number in range(n_classes):
@@ -60,22 +62,22 @@ def log_predictive(given: list[LabelingLogs], codes: NDArray[np.intp]) -> FloatA
         other[number] = logsumexp([item.left_out_other for item in sides], axis=0) - np.log(len(sides))
     if n_classes == 1:
         return np.asarray(own[0])
-    # As `model.multiclass.combined` has it: the probability of a class is proportional to its odds.
+    # As in `model.combined`: the probability of a class is proportional to its odds.
     is_own = codes == np.arange(n_classes)[:, None]
     log_odds = np.where(is_own, own - other, other - own)
     return np.asarray(log_softmax(log_odds, axis=0)[codes, np.arange(len(codes))])
 
 
-def mixture_logs(given: list[LabelingLogs], codes: NDArray[np.intp]) -> FloatArray:
-    """Log-likelihood of rows by both labelings' draws as draws of one mixture, (chains of both, draws, rows).
+def mixture_logs(given: list[LabelingLogs], codes: IndexArray) -> FloatArray:
+    """Return the log-likelihood of rows by both labelings' draws as one mixture, (chains of both, draws, rows).
 
     The ratio of the posterior without row i to that with it is h_s(i) / p_s(y_i | draw) in labeling s; its mean is one
-    in each, and the labelings keep equal shares whatever row is left out. So p_s(y_i | draw) is multiplied by
-    h(i) / h_s(i), where h(i) is the probability that the whole model gives to row i without row i: importance sampling
-    with the inverse of this product as ratio, which is what ArviZ does, then has those ratios and finds h(i).
-    Without the factor, the labelings' shares would change from row to row, and the harmonic mean of h_0(i) and
-    h_1(i) would be found in place of the arithmetic one. With more than two classes, the draws of a row are those of
-    its own class against the rest.
+    in each, so the labelings keep equal shares whatever row is left out. Therefore p_s(y_i | draw) is multiplied by
+    h(i) / h_s(i), where h(i) is the probability that the whole model without row i gives to row i: importance sampling
+    with the inverse of this product as ratio, as in ArviZ, then uses these ratios and yields h(i). Without the factor,
+    the shares of the labelings would change from row to row, and the result would be the harmonic mean of h_0(i) and
+    h_1(i) instead of the arithmetic one. With more than two classes, the draws of a row are those of its own class
+    against the rest.
     """
     whole = log_predictive(given, codes)
     is_binary = all(item.number == 0 for item in given)
@@ -92,10 +94,10 @@ def mixture_logs(given: list[LabelingLogs], codes: NDArray[np.intp]) -> FloatArr
 
 
 def smoothed_log_weights(log_ratios: FloatArray, relative_efficiency: float = 1.0) -> FloatArray:
-    """Logarithms of importance weights that add up to one, (draws, rows), from logarithms of ratios.
+    """Return logarithms of importance weights that sum to one, (draws, rows), from logarithms of ratios.
 
-    The largest ratios of every row are replaced by the expected order statistics of the generalized Pareto law that
-    fits them. `relative_efficiency` is the number of effective draws over that of draws.
+    The largest ratios of each row are replaced by the expected order statistics of the generalized Pareto law that
+    fits them. `relative_efficiency` is the number of effective draws divided by the number of draws.
     """
     n_draws = len(log_ratios)
     n_tail = int(np.ceil(min(0.2 * n_draws, 3.0 * np.sqrt(n_draws / relative_efficiency))))
@@ -107,26 +109,26 @@ def smoothed_log_weights(log_ratios: FloatArray, relative_efficiency: float = 1.
 
 
 def _smooth_tail(log_ratios: FloatArray, n_tail: int) -> None:
-    """Smooth the largest of one row's ratios, whose maximum is one, in place."""
+    """Smooth the largest ratios of one row, whose maximum is one, in place."""
     order = np.argsort(log_ratios, kind="stable")
     cutoff = max(log_ratios[order[-n_tail - 1]], np.log(TINY))
     tail = order[log_ratios[order] > cutoff]
     if len(tail) < MIN_TAIL:
         return
     excess = np.exp(log_ratios[tail]) - np.exp(cutoff)
-    if not excess[0] > 0.0:  # ratios so close to the cutoff that nothing is left of the difference
+    if not excess[0] > 0.0:  # ratios so close to the cutoff that the difference underflows
         return
     shape, scale = pareto_fit(excess)
     levels = (np.arange(len(tail)) + 0.5) / len(tail)
     quantiles = -scale * np.log1p(-levels) if shape == 0.0 else scale * np.expm1(-shape * np.log1p(-levels)) / shape
-    # No weight may pass the largest ratio there is.
+    # No weight may exceed the largest ratio.
     log_ratios[tail] = np.minimum(np.log(quantiles + np.exp(cutoff)), 0.0)
 
 
 def pareto_fit(excess: FloatArray) -> tuple[float, float]:
-    """Shape and scale of the generalized Pareto law of sorted positive numbers (Zhang and Stephens 2009).
+    """Return shape and scale of the generalized Pareto law of sorted positive numbers (Zhang and Stephens 2009).
 
-    The shape is drawn towards 0.5 as by ten more numbers, since few of them are heavy-tailed by accident.
+    The shape is shrunk towards 0.5 by the weight of ten numbers, as in ArviZ and in the R package loo.
     """
     n_numbers = len(excess)
     n_points = 30 + int(np.sqrt(n_numbers))
@@ -140,14 +142,14 @@ def pareto_fit(excess: FloatArray) -> tuple[float, float]:
     return (shape * n_numbers + 5.0) / (n_numbers + 10.0), -shape / point
 
 
-def _log_pair(labeling: LabelingPosterior, X: Any, is_positive: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Log-probabilities of the rows' labels and of the other ones, (draws, rows), all of them finite."""
+def _log_probabilities(labeling: LabelingPosterior, X: Design, is_positive: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return finite log-probabilities of the rows' labels and of the opposite labels, (draws, rows)."""
     rates = np.minimum(labeling.draws.rate_function()(X), LARGEST)
     event = np.log(np.maximum(-np.expm1(-rates), TINY))
     return np.where(is_positive, event, -rates), np.where(is_positive, -rates, event)
 
 
 def _relative_efficiency(labeling: LabelingPosterior) -> float:
-    """Effective draws over draws, of the training rows' log-likelihood."""
+    """Return the effective draws of the training log-likelihood divided by the number of draws."""
     logs = labeling.draws.log_likelihood.reshape(labeling.n_chains, -1)
     return min(1.0, bulk_ess(logs) / logs.size) if logs.shape[1] >= MIN_DRAWS else 1.0

@@ -1,47 +1,46 @@
-"""Whether rows are those a model was trained on, and what to say if they are."""
+"""Comparison of rows with those that a model was trained on."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from softpolytope._typing import BoolArray
 from softpolytope.data import validate_rows
-from softpolytope.model import FittedClassifier, TrainingRows, checksum_of, fitted_model, row_hashes
+from softpolytope.model import Design, FittedClassifier, TrainingRows, checksum_of, fitted_model, row_hashes
 
-# Rows that have nothing to do with the training rows are taken for them once in so many times.
+# Probability that rows unrelated to the training rows are taken for them.
 FALSE_ALARM = 1e-4
-# Shares of training rows below this one change no score that anyone would notice.
+# Smaller fractions of training rows do not change a score noticeably.
 MIN_SHARE = 0.01
-# From this share on, rows are spoken of as training rows.
+# From this fraction on, all rows are described as training rows.
 WHOLE_SHARE = 0.99
-# Where more new rows than this look like training rows, which rows are which is not known.
+# If a new row looks like a training row with a larger probability, single rows cannot be told apart.
 MAX_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How far rows are those a model was trained on."""
+    """Overlap of rows with those that a model was trained on."""
 
     n_rows: int
-    n_known: int  # rows that look like training rows, or about so many where only some were looked up
-    share: float  # of the rows, about, that were trained on
-    is_known: BoolArray | None  # (rows,), whether each was trained on; None if that is not known row by row
+    n_known: int  # rows that look like training rows; an estimate if only some were looked up
+    share: float  # estimated fraction of the rows that were training rows
+    is_known: BoolArray | None  # (rows,), whether each was a training row; None if single rows cannot be told apart
 
     @property
     def has_training_rows(self) -> bool:
-        """Whether so many rows were trained on that scores on all of them say little of new rows."""
+        """Return whether scores on these rows say little about new rows, because many were training rows."""
         return self.share > 0.0
 
     @property
     def is_whole(self) -> bool:
-        """Whether all rows were trained on, or so nearly all that the others do not count."""
+        """Return whether all rows, or nearly all, were training rows."""
         return self.share >= WHOLE_SHARE
 
     def in_words(self) -> str:
-        """Return a sentence about the rows; "" if they are new to the model.
+        """Return a sentence about the rows, or an empty text if they are new to the model.
 
         Examples
         --------
@@ -62,14 +61,14 @@ class Overlap:
 
 
 def overlap_with_training(classifier: FittedClassifier, X: ArrayLike) -> Overlap | None:
-    """Compare rows with those a classifier was trained on.
+    """Compare rows with those that a classifier was trained on.
 
     Parameters
     ----------
     classifier : classifier
-        One of the four of this package, fitted or read from a file; of a `TableClassifier` its `classifier_`.
+        A fitted or loaded classifier of this package; for a `TableClassifier`, its `classifier_`.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows as the classifier takes them; of a table, what `encode` gives.
+        Rows as the classifier takes them; for a table, the result of `encode`.
 
     Returns
     -------
@@ -89,11 +88,11 @@ def overlap_with_training(classifier: FittedClassifier, X: ArrayLike) -> Overlap
     (50, 0.5)
     """
     known = fitted_model(classifier, "overlap_with_training").training_rows
-    return None if known is None else overlap_of(known, validate_rows(classifier, X))
+    return None if known is None else find_overlap(known, validate_rows(classifier, X))
 
 
-def overlap_of(known: TrainingRows, rows: Any) -> Overlap:
-    """Compare checked rows with a fingerprint."""
+def find_overlap(known: TrainingRows, rows: Design) -> Overlap:
+    """Compare validated rows with a fingerprint of training rows."""
     hashes = row_hashes(rows)
     n_rows = len(hashes)
     if n_rows == known.n_rows and checksum_of(hashes) == known.checksum:
@@ -107,8 +106,8 @@ def overlap_of(known: TrainingRows, rows: Any) -> Overlap:
     return Overlap(n_rows, int(is_known.sum()), float(is_known.mean()), is_known)
 
 
-def _share_known(known: TrainingRows, hashes: Any) -> float:
-    """Share of rows that were trained on, about; 0 if chance explains those that look so.
+def _share_known(known: TrainingRows, hashes: NDArray[np.uint64]) -> float:
+    """Estimate the fraction of rows that were training rows; 0 if chance explains those that look like one.
 
     Copies count once: a row that is frequent is frequent among new rows too.
     """
