@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
@@ -105,8 +105,8 @@ def variables(state, labels, counts):
 def joint_draw(case, streams, replicate, rng):
     """Parameters, labels and latent counts from their joint law, and a blocks for the rows."""
     state, labels = exact_draw(case, rng)
-    rows = TrainingData(DESIGN, np.ones(2), labels, np.array(case.row_weights))
-    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    rows = InMemoryDataset(DESIGN, np.ones(2), labels, np.array(case.row_weights))
+    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.split())])
     blocks.broadcast(LatentBlock.prepare, state.coefficients)
     # Counts given the parameters, from the stream of a sweep that never comes.
     counts = blocks.map(LatentBlock.draw_counts, SweepStreams(streams, 0, replicate, 999), state.log_weights)[0]

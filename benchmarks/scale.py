@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
@@ -109,7 +109,7 @@ def measured(folder, case, n_sweeps):
     clock = Clock()
     if case["home"] == "threads in memory":
         design = np.column_stack([np.ones(len(X)), X])
-        data = TrainingData.from_arrays(design, np.asarray(y))
+        data = InMemoryDataset.from_arrays(design, np.asarray(y))
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(int(case["cores"])) as pool:
             sweeps(ThreadBlocks(latent_blocks(data, settings), pool, int(case["cores"])), settings, n_sweeps, clock)
         return clock.result()

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
 from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
@@ -51,7 +51,7 @@ def moons(n_rows, n_features, seed=0):
     x = np.where(labels, 1 - np.cos(angle), np.cos(angle)) + 0.25 * rng.normal(size=n_rows)
     y = np.where(labels, 0.5 - np.sin(angle), np.sin(angle)) + 0.25 * rng.normal(size=n_rows)
     rest = rng.normal(size=(n_rows, n_features - 2))
-    return TrainingData.from_arrays(np.column_stack([np.ones(n_rows), x, y, rest]), labels)
+    return InMemoryDataset.from_arrays(np.column_stack([np.ones(n_rows), x, y, rest]), labels)
 
 
 def circle(seed=0):
@@ -60,7 +60,7 @@ def circle(seed=0):
     angle, radius = rng.uniform(0, 2 * np.pi, 150), rng.normal(2.0, 0.5, 150)
     ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     rows = np.column_stack([np.ones(300), np.concatenate([ring, rng.normal(0.0, 0.5, (150, 2))])])
-    return TrainingData.from_arrays(rows, np.arange(300) < 150)
+    return InMemoryDataset.from_arrays(rows, np.arange(300) < 150)
 
 
 def yardstick(n_rows, n_experts, n_layers):
@@ -213,8 +213,8 @@ def thin():
     labels = targets > 0
     design = sparse.hstack([np.ones((len(labels), 1)), features], format="csr")
     print("\n| a9a, K = 20, T = 3 | sparse, s a sweep | dense, s a sweep | ratio |\n| --- | --- | --- | --- |")
-    thin_rows = TrainingData.from_arrays(design, labels)
-    dense_rows = TrainingData.from_arrays(design.toarray(), labels)
+    thin_rows = InMemoryDataset.from_arrays(design, labels)
+    dense_rows = InMemoryDataset.from_arrays(design.toarray(), labels)
     for name, moves in SCANS.items():
         times = [_early_sweep(rows, moves, 20, 3, 2) for rows in (thin_rows, dense_rows)]
         print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.1f} |", flush=True)

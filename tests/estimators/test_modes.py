@@ -20,7 +20,7 @@ from softpolytope import (
     SumStackSoftplusClassifier,
     load_model,
 )
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._features import FeatureSummary
 from softpolytope.data._standardization import running_transform, standardized_data
 from softpolytope.estimators._progress import ProgressLine
@@ -243,11 +243,11 @@ def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse, size):
     weights, labels = rng.uniform(0.5, 2.0, 90), rng.random(90) < 0.5
     make = sparse.csr_array if is_sparse else np.asarray
     parts = [
-        FeatureSummary.of(TrainingData.from_arrays(make(design[rows]), labels[rows], weights[rows]))
+        FeatureSummary.of(InMemoryDataset.from_arrays(make(design[rows]), labels[rows], weights[rows]))
         for rows in (slice(0, 20), slice(20, 21), slice(21, 90))
     ]
     features = parts[0].merged(parts[1]).merged(parts[2])
-    whole = TrainingData.from_arrays(make(design), labels, weights)
+    whole = InMemoryDataset.from_arrays(make(design), labels, weights)
     changed, units = standardized_data(whole)
     running = running_transform(features, is_sparse=is_sparse)
     assert running.center == pytest.approx(units.center, rel=1e-9)

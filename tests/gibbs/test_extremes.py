@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs import _hamiltonian as hamiltonian
 from softpolytope.gibbs._chain import ChainSettings
@@ -26,7 +26,7 @@ PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
 def one_row(weight, coefficients):
     """A block of one positive row, all of whose columns are one."""
     n_columns = coefficients.shape[2]
-    rows = TrainingData.from_arrays(np.ones((1, n_columns)), np.array([True]), np.array([weight]))
+    rows = InMemoryDataset.from_arrays(np.ones((1, n_columns)), np.array([True]), np.array([weight]))
     block = LatentBlock(rows, 0)
     block.prepare(coefficients)
     return block
@@ -53,8 +53,8 @@ def test_counts_of_many_copies(weight, log_rate):
 def test_weights_beyond_all_counts_are_refused():
     """With what was seen, and what to do."""
     with pytest.raises(ValueError, match=r"row_weights must be at most 1e\+90; got 1e\+300\. Divide them"):
-        TrainingData.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e300]))
-    rows = TrainingData.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e10]))
+        InMemoryDataset.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e300]))
+    rows = InMemoryDataset.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e10]))
     with pytest.raises(ValueError, match=r"keeps every copy of a positive row, and the weights make 1e\+10 of them"):
         rows.with_single_positives()
 
@@ -78,7 +78,7 @@ def test_experts_of_little_weight_move_below_the_threshold():
 
 def weights_by_hamiltonian(n_moves, seed):
     """Weights of one expert along moves of it alone, without rows: draws from their gamma law."""
-    rows = TrainingData.from_arrays(np.zeros((0, 1)), np.zeros(0, dtype=bool))
+    rows = InMemoryDataset.from_arrays(np.zeros((0, 1)), np.zeros(0, dtype=bool))
     blocks = SerialBlocks([LatentBlock(rows, 0)])
     state = initial_state(1, 1, 1, PRIOR)
     state.mass, state.concentration = 2.0, 1.5
@@ -111,7 +111,7 @@ def test_reflection_on_both_sides_of_the_threshold(monkeypatch):
 def test_chains_move_where_positives_are_rare(rng):
     """Weights are then below the threshold, and step sizes must not be learned from moves that are not made."""
     X = rng.normal(size=(3000, 2))
-    rows = TrainingData.from_arrays(np.column_stack([np.ones(3000), X]), rng.random(3000) < 0.01)
+    rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(3000), X]), rng.random(3000) < 0.01)
     settings = ChainSettings(5, 1, Prior(), Moves(), Schedule(400, 200, 200))
     traces = run_chains(rows, settings, 0, n_chains=2).traces[0]
     mains = [[draw.coefficients[np.argmax(draw.log_weights)].tobytes() for draw in trace.draws] for trace in traces]
@@ -123,7 +123,7 @@ def test_chains_move_where_positives_are_rare(rng):
 def test_columns_whose_squares_are_no_numbers(scan, size, rng):
     """Chains run, and see what there is to see."""
     x = rng.normal(size=80)
-    rows = TrainingData.from_arrays(np.column_stack([np.ones(80), size * x]), x > 0.3)
+    rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(80), size * x]), x > 0.3)
     settings = ChainSettings(2, 1, PRIOR, Moves.of(scan), Schedule(40, 20, 10))
     trace = run_chains(rows, settings, 0).traces[0][0]
     assert np.isfinite(trace.log_likelihood).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.joint_distribution import FIXED, SCANS
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
@@ -32,7 +32,7 @@ def parameters(state):
 def swept(rows, moves, n_sweeps, replicate, streams):
     """Parameters after sweeps from the paper's start, which is not a draw from the prior."""
     state = initial_state(2, 2, 2, FIXED)
-    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.blocks())])
+    blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.split())])
     blocks.broadcast(LatentBlock.prepare, state.coefficients)
     for number in range(n_sweeps):
         sweep(state, blocks, FIXED, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
@@ -52,14 +52,14 @@ def smallest_pvalue(rows, moves, rng):
 @pytest.mark.parametrize("scan", SCANS)
 def test_no_data_returns_the_prior(scan, rng):
     """Forty sweeps over no rows, from a start far from it, end in the prior."""
-    rows = TrainingData.from_arrays(np.zeros((0, 2)), np.zeros(0, dtype=bool))
+    rows = InMemoryDataset.from_arrays(np.zeros((0, 2)), np.zeros(0, dtype=bool))
     assert smallest_pvalue(rows, SCANS[scan], rng) > LEVEL
 
 
 @pytest.mark.slow
 def test_a_few_rows_do_not_return_the_prior(rng):
     """The control: three rows are enough to be told from none."""
-    rows = TrainingData.from_arrays(np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([False, True, True]))
+    rows = InMemoryDataset.from_arrays(np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([False, True, True]))
     assert smallest_pvalue(rows, Moves(), rng) < LEVEL
 
 
@@ -92,7 +92,7 @@ def test_one_expert_of_weight_one_is_logistic_regression(moves, rng):
     settings = ChainSettings(1, 1, prior, held, Schedule(1200, 200, 1000))
 
     def gap(some_labels):
-        rows = TrainingData.from_arrays(design, some_labels)
+        rows = InMemoryDataset.from_arrays(design, some_labels)
         traces = run_chains(rows, settings, 4, 12, start=start).traces[0]
         ours = np.array([statistics_of(np.array([d.coefficients[0, 0] for d in t.draws])) for t in traces])
         errors = np.sqrt(ours.var(axis=0, ddof=1) / 12 + other.var(axis=0, ddof=1) / 12)

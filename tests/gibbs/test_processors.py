@@ -10,12 +10,12 @@ PROGRAM = """
 import hashlib
 import numpy as np
 from softpolytope.gibbs._run import run_chains
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.paper import paper_settings
 
 rng = np.random.default_rng(0)
 X = np.hstack([np.ones((300, 1)), rng.normal(size=(300, 9))])
-rows = TrainingData.from_arrays(X, (X[:, 1] * X[:, 2] > 0) ^ (rng.random(300) < 0.1))
+rows = InMemoryDataset.from_arrays(X, (X[:, 1] * X[:, 2] > 0) ^ (rng.random(300) < 0.1))
 result = run_chains(rows, paper_settings(3, 6, 120, 4), seed=0, labelings=(0, 1))
 draws = [draw.coefficients for chains in result.traces for draw in chains[0].draws]
 for numbers in (draws, [np.linalg.inv(X.T @ X) @ X.T], [np.exp(X), np.log1p(X**2)]):

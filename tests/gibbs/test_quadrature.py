@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._state import GibbsState
@@ -100,7 +100,7 @@ def test_chains_agree_with_quadrature(moves, fit_weights, data):
     """
     x, labels, weights = DATA[data]
     design = np.column_stack([np.ones(len(x)), x])
-    rows = TrainingData.from_arrays(design, np.array(labels, dtype=bool), np.array(weights))
+    rows = InMemoryDataset.from_arrays(design, np.array(labels, dtype=bool), np.array(weights))
     start = GibbsState(np.zeros((1, 1, 2)), np.ones((1, 1, 2)), np.full((1, 1), 6.0), np.zeros(1), 1.0, 1.0)
     means = chain_expectations(rows, Moves(**MOVES[moves], fit_weights=fit_weights), N_CHAINS, start)
     grid = weight_grid() if fit_weights else [(0.0, 0.0)]

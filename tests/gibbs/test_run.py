@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import SweepStreams
 from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
@@ -43,7 +43,7 @@ def circle_rows(n_rows=120, block_rows=32):
     angle, radius = rng.uniform(0, 2 * np.pi, n_rows), np.where(np.arange(n_rows) % 2, 2.0, 0.4)
     radius = radius * rng.uniform(0.7, 1.3, n_rows)
     design = np.column_stack([np.ones(n_rows), radius * np.cos(angle), radius * np.sin(angle)])
-    return TrainingData.from_arrays(design, np.arange(n_rows) % 2 == 1, block_rows=block_rows)
+    return InMemoryDataset.from_arrays(design, np.arange(n_rows) % 2 == 1, block_rows=block_rows)
 
 
 def settings(moves="default", n_sweeps=30, n_layers=2, **schedule):
@@ -91,8 +91,8 @@ def test_order_and_repetition_of_rows_do_not_change_a_draw(moves, rng):
     design = np.column_stack([np.ones(60), rng.integers(-2, 3, (60, 2))]).astype(float)
     labels = rng.random(60) < 0.5
     order = rng.permutation(120)
-    twice = TrainingData.from_arrays(np.repeat(design, 2, axis=0)[order], np.repeat(labels, 2)[order])
-    weighted = TrainingData.from_arrays(design, labels, np.full(60, 2.0))
+    twice = InMemoryDataset.from_arrays(np.repeat(design, 2, axis=0)[order], np.repeat(labels, 2)[order])
+    weighted = InMemoryDataset.from_arrays(design, labels, np.full(60, 2.0))
     plan = settings(moves)
     assert digest(run_chains(twice, plan, 3)) == digest(run_chains(weighted, plan, 3))
 
@@ -104,8 +104,8 @@ def test_sparse_agrees_with_dense(moves, rng):
     design[:, 0] = 1.0
     labels = design[:, 1] + design[:, 2] + 0.3 * rng.normal(size=1500) > 0.2
     plan = settings(moves, 50, n_burn_in=10, n_draws=1)
-    dense = run_chains(TrainingData.from_arrays(design, labels), plan, 5)
-    thin = run_chains(TrainingData.from_arrays(sparse.csr_array(design), labels), plan, 5)
+    dense = run_chains(InMemoryDataset.from_arrays(design, labels), plan, 5)
+    thin = run_chains(InMemoryDataset.from_arrays(sparse.csr_array(design), labels), plan, 5)
     assert digest(dense) == digest(thin)
 
 
@@ -116,8 +116,8 @@ def test_wide_sparse_agrees_with_dense(moves, rng):
     design[:, 0] = 1.0
     labels = design[:, 1] + design[:, 2] + 0.3 * rng.normal(size=300) > 0.2
     plan = settings(moves, 2, n_burn_in=1, n_draws=1)
-    dense = run_chains(TrainingData.from_arrays(design, labels), plan, 5).traces[0][0]
-    thin = run_chains(TrainingData.from_arrays(sparse.csr_array(design), labels), plan, 5).traces[0][0]
+    dense = run_chains(InMemoryDataset.from_arrays(design, labels), plan, 5).traces[0][0]
+    thin = run_chains(InMemoryDataset.from_arrays(sparse.csr_array(design), labels), plan, 5).traces[0][0]
     assert np.allclose(dense.log_likelihood, thin.log_likelihood, rtol=1e-10)
     assert np.allclose(dense.draws[0].coefficients, thin.draws[0].coefficients, rtol=1e-10, atol=1e-10)
 
@@ -256,7 +256,7 @@ def test_any_starting_state_is_taken():
 @pytest.mark.parametrize("label", [True, False])
 def test_both_labels_are_needed(label):
     """One label only is refused, by name."""
-    rows = TrainingData.from_arrays(np.ones((3, 1)), np.full(3, label))
+    rows = InMemoryDataset.from_arrays(np.ones((3, 1)), np.full(3, label))
     with pytest.raises(ValueError, match="negative row" if label else "positive row"):
         run_chains(rows, settings(), 0)
 
@@ -278,7 +278,7 @@ def test_awkward_data_give_finite_results(kind, moves, rng):
         x[:, 1] = 3.0
     if kind.startswith("1e"):
         x *= float(kind)
-    rows = TrainingData.from_arrays(np.column_stack([np.ones(n_rows), x]), labels)
+    rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(n_rows), x]), labels)
     trace = run_chains(rows, settings(moves, 40), 1).traces[0][0]
     assert np.isfinite(trace.log_likelihood).all()
     assert all(np.isfinite(draw.coefficients).all() for draw in trace.draws)
@@ -322,7 +322,7 @@ def test_the_papers_safeguards():
     assert chain.state.precisions.min() >= 1e-3
 
     def rates(epsilon):
-        block = LatentBlock(next(iter(rows.blocks())), 0, 0, epsilon)
+        block = LatentBlock(next(iter(rows.split())), 0, 0, epsilon)
         coefficients = np.full((1, 3, 3), -2.0)
         block.prepare(coefficients)
         block.begin(SweepStreams(Streams(0), 0, 0, sweep=0), np.zeros(1), np.zeros(1, dtype=np.intc), "paper")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 
 
 def table(rng, n_rows=200, n_columns=4):
@@ -25,14 +25,14 @@ def test_order_of_rows_does_not_matter(rng):
     """A permutation of the rows gives the same data."""
     design, labels = table(rng)
     order = rng.permutation(len(labels))
-    assert_same(TrainingData.from_arrays(design, labels), TrainingData.from_arrays(design[order], labels[order]))
+    assert_same(InMemoryDataset.from_arrays(design, labels), InMemoryDataset.from_arrays(design[order], labels[order]))
 
 
 def test_repeats_and_weights_are_the_same(rng):
     """Rows given twice, and rows of weight two, are the same data."""
     design, labels = table(rng, 50)
-    twice = TrainingData.from_arrays(np.repeat(design, 2, axis=0), np.repeat(labels, 2))
-    assert_same(twice, TrainingData.from_arrays(design, labels, np.full(50, 2.0)))
+    twice = InMemoryDataset.from_arrays(np.repeat(design, 2, axis=0), np.repeat(labels, 2))
+    assert_same(twice, InMemoryDataset.from_arrays(design, labels, np.full(50, 2.0)))
 
 
 def test_sparse_and_dense_are_the_same(rng):
@@ -41,14 +41,14 @@ def test_sparse_and_dense_are_the_same(rng):
     thin = sparse.csr_array(design)
     thin.data[3] = 0.0
     design[tuple(np.argwhere(design != 0)[3])] = -0.0
-    assert_same(TrainingData.from_arrays(thin, labels), TrainingData.from_arrays(design, labels))
+    assert_same(InMemoryDataset.from_arrays(thin, labels), InMemoryDataset.from_arrays(design, labels))
 
 
 def test_merging_keeps_rows_and_total_weight(rng):
     """Distinct rows are all there once, with the sum of their weights; weight 0 drops a row."""
     design, labels = table(rng)
     weights = rng.integers(0, 3, len(labels)).astype(float)
-    data = TrainingData.from_arrays(design, labels, weights)
+    data = InMemoryDataset.from_arrays(design, labels, weights)
     expected = {}
     for row, label, weight in zip(design, labels, weights, strict=True):
         if weight:
@@ -62,7 +62,7 @@ def test_merging_keeps_rows_and_total_weight(rng):
 
 def test_labels_separate_equal_rows():
     """Equal rows of different labels stay apart, and flipping the labels flips them all."""
-    data = TrainingData.from_arrays(np.ones((4, 2)), np.array([True, False, True, True]))
+    data = InMemoryDataset.from_arrays(np.ones((4, 2)), np.array([True, False, True, True]))
     assert sorted(zip(data.labels.tolist(), data.row_weights.tolist(), strict=True)) == [(False, 1.0), (True, 3.0)]
     assert np.array_equal(data.flipped().labels, ~data.labels)
 
@@ -70,15 +70,15 @@ def test_labels_separate_equal_rows():
 def test_blocks_cover_all_rows(rng):
     """Blocks are consecutive and as long as asked, but for the last."""
     design = rng.normal(size=(25, 3))
-    data = TrainingData.from_arrays(design, rng.random(25) < 0.5, block_rows=10)
-    blocks = list(data.blocks())
+    data = InMemoryDataset.from_arrays(design, rng.random(25) < 0.5, block_rows=10)
+    blocks = list(data.split())
     assert [block.n_rows for block in blocks] == [10, 10, 5]
     assert np.array_equal(np.concatenate([block.design for block in blocks]), data.design)
 
 
 def test_single_positives():
     """For the paper's scan, positive rows are repeated and negative ones keep their weights."""
-    data = TrainingData(np.array([[1.0], [2.0]]), np.ones(1), np.array([True, False]), np.array([3.0, 2.5]))
+    data = InMemoryDataset(np.array([[1.0], [2.0]]), np.ones(1), np.array([True, False]), np.array([3.0, 2.5]))
     single = data.with_single_positives()
     assert single.row_weights.tolist() == [1.0, 1.0, 1.0, 2.5]
     with pytest.raises(ValueError, match="whole weights"):
@@ -99,4 +99,4 @@ def test_single_positives():
 def test_bad_input_is_refused(design, labels, weights, message):
     """NaN, infinite values, no columns, wrong lengths and bad weights raise clear errors."""
     with pytest.raises(ValueError, match=message):
-        TrainingData.from_arrays(design, np.array(labels), None if weights is None else np.array(weights))
+        InMemoryDataset.from_arrays(design, np.array(labels), None if weights is None else np.array(weights))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from optimize.searches import SETTINGS, assert_same, ring, stop_after
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.exceptions import CheckpointError
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._run import find_modes
@@ -14,7 +14,7 @@ from softpolytope.parallel._checkpoint import CheckpointPlan
 
 def test_finished_optimizations_are_not_repeated(tmp_path, monkeypatch):
     """A stopped search continues after its finished optimizations, to the same modes; other searches reject them."""
-    data = TrainingData.from_arrays(*ring())
+    data = InMemoryDataset.from_arrays(*ring())
     expected = find_modes(data, SETTINGS, 0, (0, 1))
     calls = []
     maximize = search.LogPosterior.maximize
@@ -39,7 +39,7 @@ def test_finished_optimizations_are_not_repeated(tmp_path, monkeypatch):
 
 def test_continued_searches_have_their_own_files(tmp_path):
     """A search and those that continue from its modes share a checkpoint folder, but not their optimizations."""
-    data = TrainingData.from_arrays(*ring())
+    data = InMemoryDataset.from_arrays(*ring())
     options = RunOptions(1, None, CheckpointPlan(tmp_path))
     first = find_modes(data, SETTINGS, 0, (0, 1), options)
     expected = find_modes(data, SETTINGS, 0, (0, 1), start=first)

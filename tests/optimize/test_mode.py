@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._row_block import RowBlock
 from softpolytope.model import _log_posterior as plain
 from softpolytope.model._prior import Prior
@@ -21,12 +21,12 @@ def make_rows(rng, n_rows=300, n_columns=4, *, is_sparse=False):
     design = np.column_stack([np.ones(n_rows), rng.standard_normal((n_rows, n_columns - 1))])
     labels = (design[:, 1:] ** 2).sum(axis=1) > 2.0
     weights = rng.uniform(0.2, 3.0, n_rows)
-    return TrainingData.from_arrays(sparse.csr_array(design) if is_sparse else design, labels, weights, 64)
+    return InMemoryDataset.from_arrays(sparse.csr_array(design) if is_sparse else design, labels, weights, 64)
 
 
 def make_blocks(rows):
     """Return blocks on this thread."""
-    return SerialBlocks([RowBlock(block) for block in rows.blocks()])
+    return SerialBlocks([RowBlock(block) for block in rows.split()])
 
 
 def make_target(log_posterior, mode, blocks):
@@ -82,7 +82,7 @@ def test_one_expert_of_weight_one_is_logistic_regression(rng, penalty):
     n_rows = 400
     design = np.column_stack([np.ones(n_rows), rng.standard_normal((n_rows, 3))])
     labels = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-design @ [0.5, 1.0, -2.0, 0.0]))
-    rows = TrainingData.from_arrays(design, labels)
+    rows = InMemoryDataset.from_arrays(design, labels)
     # Shape a and rate a / penalty: precision `penalty` with a relative spread of a^-1/2.
     prior = Prior(precision_shape=1e9, precision_rate=1e9 / penalty)
     log_posterior = make_log_posterior(rows, prior, n_experts=1, fit_weights=False)
@@ -102,7 +102,7 @@ def test_one_expert_of_weight_one_is_logistic_regression(rng, penalty):
 def test_optimizations_do_not_depend_on_the_units_of_columns(rng):
     """Columns a million times larger, with a prior that moves with them, end at the same likelihood."""
     rows = make_rows(rng)
-    large = TrainingData.from_arrays(rows.design * [1.0, 1e6, 1e6, 1e6], rows.labels, rows.row_weights, 64)
+    large = InMemoryDataset.from_arrays(rows.design * [1.0, 1e6, 1e6, 1e6], rows.labels, rows.row_weights, 64)
     values = []
     for data in (rows, large):
         # A flat prior, because it is the same for all columns.

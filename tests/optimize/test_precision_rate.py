@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import make_circle
 from softpolytope.optimize._mode import ModeSettings
 from softpolytope.optimize._precision_rate import RateTrial, deal_folds, draw_rate_choices, is_settled
@@ -22,13 +22,13 @@ def noisy_rows(n_rows, seed=0):
     X, y = make_circle(n_rows, random_state=seed)
     rng = np.random.default_rng(seed)
     labels = np.where(rng.random(n_rows) < 0.25, rng.random(n_rows) < 0.5, y.astype(bool))
-    return TrainingData.from_arrays(np.column_stack([np.ones(n_rows), X]), labels)
+    return InMemoryDataset.from_arrays(np.column_stack([np.ones(n_rows), X]), labels)
 
 
 def test_folds_keep_equal_rows_together(rng):
     """Equal rows share a fold even if their labels differ; folds have equal sizes and shares of the labels."""
     design = np.column_stack([np.ones(400), rng.integers(0, 12, (400, 2))]).astype(float)
-    data = TrainingData.from_arrays(design, rng.random(400) < 0.3)
+    data = InMemoryDataset.from_arrays(design, rng.random(400) < 0.3)
     folds = deal_folds(data, 5, rng)
     assert sorted(set(folds.tolist())) == [0, 1, 2, 3, 4]
     seen = {}
@@ -37,7 +37,7 @@ def test_folds_keep_equal_rows_together(rng):
         n_pairs += row in seen
         assert seen.setdefault(row, fold) == fold
     assert n_pairs > 30
-    clear = TrainingData.from_arrays(np.column_stack([np.ones(400), rng.random(400)]), np.arange(400) < 100)
+    clear = InMemoryDataset.from_arrays(np.column_stack([np.ones(400), rng.random(400)]), np.arange(400) < 100)
     folds = deal_folds(clear, 5, rng)
     assert np.bincount(folds).tolist() == [80] * 5
     assert np.bincount(folds[clear.labels]).tolist() == [20] * 5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from optimize.searches import SETTINGS, ring, stop_after
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._mode import ModeSettings
 from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
@@ -17,7 +17,7 @@ from softpolytope.parallel import RunOptions
 def test_a_search_continues_from_modes():
     """A search continues from an earlier result, at its rates; a result that does not match is rejected."""
     design, labels = ring()
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
     first = find_modes(data, SETTINGS, 0, (0, 1))
     again = find_modes(data, SETTINGS, 0, (0, 1), start=first)
     assert np.array_equal(again.precision_rates, first.precision_rates)
@@ -31,7 +31,7 @@ def test_a_search_continues_from_modes():
 def test_progress_and_early_stop():
     """Progress reaches the number announced; a callback that returns True ends the search with usable modes."""
     design, labels = ring()
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
     reports = []
     find_modes(data, SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert {(item.labeling, item.chain) for item in reports} == {(side, n) for side in (0, 1) for n in range(3)}
@@ -48,7 +48,7 @@ def test_progress_and_early_stop():
 def test_interrupt_ends_the_search():
     """Ctrl-C during an optimization leaves a result."""
     design, labels = ring(400)
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
 
     def interrupt(progress):
         if progress.n_done == 1 and progress.labeling == progress.chain == 0:

@@ -4,7 +4,7 @@ import numpy as np
 from optimize.searches import SETTINGS, assert_same, ring
 from scipy import sparse
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.model._prior import Prior
 from softpolytope.optimize import _search as search
 from softpolytope.optimize._mode import ModeSettings
@@ -15,12 +15,12 @@ from softpolytope.parallel import RunOptions
 def test_threads_order_and_storage_change_nothing():
     """The bits depend on the seed, and neither on threads nor on the order or storage of the rows."""
     design, labels = ring()
-    expected = find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1))
+    expected = find_modes(InMemoryDataset.from_arrays(design, labels), SETTINGS, 0, (0, 1))
     order = np.random.default_rng(1).permutation(len(labels))
-    shuffled = TrainingData.from_arrays(design[order], labels[order])
+    shuffled = InMemoryDataset.from_arrays(design[order], labels[order])
     for n_threads in (1, 2, 16):
         assert_same(find_modes(shuffled, SETTINGS, 0, (0, 1), RunOptions(n_threads)), expected)
-    thin = TrainingData.from_arrays(sparse.csr_array(design), labels)
+    thin = InMemoryDataset.from_arrays(sparse.csr_array(design), labels)
     assert_same(find_modes(thin, SETTINGS, 0, (0, 1)), expected)
     other = find_modes(shuffled, SETTINGS, 1, (0, 1))
     assert other.modes[0][0].log_likelihood != expected.modes[0][0].log_likelihood
@@ -29,7 +29,7 @@ def test_threads_order_and_storage_change_nothing():
 def test_blocks_on_threads_change_nothing():
     """If there are more threads than restarts, several evaluate the blocks of a restart, to the same bits."""
     design, labels = ring(300)
-    data = TrainingData.from_arrays(design, labels, block_rows=32)
+    data = InMemoryDataset.from_arrays(design, labels, block_rows=32)
     settings = ModeSettings(4, 1, DEFAULT_PRIOR, n_restarts=1)
     assert_same(find_modes(data, settings, 0, (0,), RunOptions(1)), find_modes(data, settings, 0, (0,), RunOptions(4)))
 
@@ -38,22 +38,22 @@ def test_weights_are_repeats():
     """Repeated rows and weighted rows give the same bits."""
     design, labels = ring(80)
     copies = np.random.default_rng(2).integers(1, 4, len(labels))
-    weighted = TrainingData.from_arrays(design, labels, copies.astype(float))
-    repeated = TrainingData.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
+    weighted = InMemoryDataset.from_arrays(design, labels, copies.astype(float))
+    repeated = InMemoryDataset.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
     assert_same(find_modes(weighted, SETTINGS, 0, (0, 1)), find_modes(repeated, SETTINGS, 0, (0, 1)))
 
 
 def test_the_precision_rate_follows_the_data(rng):
     """The prior chosen is loose where the boundary is sharp, and tight where the labels are noise."""
     design, labels = ring(300)
-    sharp = find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1))
-    noise = find_modes(TrainingData.from_arrays(design, rng.random(len(labels)) < 0.5), SETTINGS, 0, (0, 1))
+    sharp = find_modes(InMemoryDataset.from_arrays(design, labels), SETTINGS, 0, (0, 1))
+    noise = find_modes(InMemoryDataset.from_arrays(design, rng.random(len(labels)) < 0.5), SETTINGS, 0, (0, 1))
     assert sharp.precision_rates.min() > noise.precision_rates.max()
     assert min(noise.held_out_loss.values()) < 0.72 < max(noise.held_out_loss.values())
     for result in (sharp, noise):
         assert set(result.precision_rates) <= set(result.held_out_loss)
     given = find_modes(
-        TrainingData.from_arrays(design, labels), ModeSettings(6, 2, Prior(precision_rate=2.0), 2), 0, (0,)
+        InMemoryDataset.from_arrays(design, labels), ModeSettings(6, 2, Prior(precision_rate=2.0), 2), 0, (0,)
     )
     assert given.precision_rates.tolist() == [2.0, 2.0]
     assert given.held_out_loss == {}
@@ -62,7 +62,7 @@ def test_the_precision_rate_follows_the_data(rng):
 def test_samples_that_grow_end_with_all_rows(monkeypatch):
     """A search that begins with a tenth of the rows fits all of them nearly as well as one that uses them at once."""
     design, labels = ring(1200)
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
     whole = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(2))
     monkeypatch.setattr(search, "MAX_FIRST_ROWS", 120)
     seen = []
@@ -78,7 +78,7 @@ def test_a_handful_of_rows():
     """Fewer rows than folds, or a single label, work."""
     design = np.column_stack([np.ones(3), [0.0, 1.0, 2.0]])
     for labels in ([False, True, True], [True, True, True]):
-        data = TrainingData.from_arrays(design, np.array(labels))
+        data = InMemoryDataset.from_arrays(design, np.array(labels))
         result = find_modes(data, SETTINGS, 0, (0, 1))
         assert np.isfinite([found.log_likelihood for modes in result.modes for found in modes]).all()
         assert np.isfinite(list(result.held_out_loss.values())).all()
@@ -87,7 +87,7 @@ def test_a_handful_of_rows():
 def test_the_other_labeling_alone():
     """Labeling 1 alone is a fit of the opposite labels."""
     design, labels = ring()
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
     alone = find_modes(data, SETTINGS, 0, (1,))
     flipped = find_modes(data.flipped(), SETTINGS, 0, (0,))
     for result in (alone, flipped):
@@ -101,11 +101,11 @@ def test_growth_ends_when_it_helps_no_more(monkeypatch):
     labels = rng.random(6000) < 1.0 / (1.0 + np.exp(-design[:, 1]))
     monkeypatch.setattr(search, "MAX_FIRST_ROWS", 300)
     reports = []
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
+    find_modes(InMemoryDataset.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert max(item.n_done for item in reports) < reports[0].n_in_all
     monkeypatch.setattr(search, "MIN_GAIN", -np.inf)
     reports.clear()
-    find_modes(TrainingData.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
+    find_modes(InMemoryDataset.from_arrays(design, labels), SETTINGS, 0, (0, 1), RunOptions(callback=reports.append))
     assert max(item.n_done for item in reports) == reports[0].n_in_all
 
 
@@ -114,7 +114,7 @@ def test_bootstrap_spreads_the_modes(rng):
     n_rows = 400
     design = np.column_stack([np.ones(n_rows), rng.standard_normal(n_rows)])
     labels = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-design @ [0.3, 1.0]))
-    data = TrainingData.from_arrays(design, labels)
+    data = InMemoryDataset.from_arrays(design, labels)
     coefficients = {}
     for bootstrap in (False, True):
         settings = ModeSettings(1, 1, Prior(precision_rate=100.0), 60, fit_weights=False, bootstrap=bootstrap)
@@ -133,8 +133,8 @@ def test_bootstrap_weights_are_repeats():
     design, labels = ring(80)
     copies = np.random.default_rng(2).integers(1, 4, len(labels))
     settings = ModeSettings(4, 1, DEFAULT_PRIOR, 2, bootstrap=True)
-    weighted = TrainingData.from_arrays(design, labels, copies.astype(float))
-    repeated = TrainingData.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
+    weighted = InMemoryDataset.from_arrays(design, labels, copies.astype(float))
+    repeated = InMemoryDataset.from_arrays(np.repeat(design, copies, axis=0), np.repeat(labels, copies))
     expected = find_modes(weighted, settings, 0, (0, 1))
     assert_same(find_modes(repeated, settings, 0, (0, 1), RunOptions(2)), expected)
     plain = find_modes(weighted, ModeSettings(4, 1, DEFAULT_PRIOR, 2), 0, (0, 1))

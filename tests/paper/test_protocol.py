@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import make_circle
 from softpolytope.gibbs._run import run_chains
 from softpolytope.model._prior import Prior
@@ -17,7 +17,7 @@ def test_the_papers_protocol():
     assert plan.prior == Prior(0.01, 0.01, 1.0, 1.0, 1e-6, 1e-6)
     assert (plan.moves.least_precision, plan.moves.least_activation) == (1e-3, 1e-6)
     X, y = make_circle(120, random_state=1)
-    rows = TrainingData.from_arrays(np.column_stack([np.ones(120), X]), y == 1)
+    rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(120), X]), y == 1)
     trace = run_chains(rows, plan, 1).traces[0][0]
     assert len(trace.draws[0].log_weights) == 6  # sweep 357, before the first deletion
     assert len(trace.draws[-1].log_weights) <= 6

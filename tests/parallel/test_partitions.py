@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
-from softpolytope.data._partitions import Preparation
+from softpolytope.data._partitions import RowCoding
 from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._sweep import Moves
@@ -172,7 +172,7 @@ def test_sizes_count_rows_that_blocks_copy(rng):
     y, weights = np.repeat([0, 1], 250), np.repeat([1.0, 40.0], 250)
     settings = ChainSettings(3, 1, Prior(precision_rate=3.0), Moves.of("paper"), Schedule(10, 5, 5))
     one, zero = np.ones(21), np.zeros(21)
-    preparation = Preparation(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
+    preparation = RowCoding(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
     recipe = LatentBlockFactory(preparation, 1, False, settings)  # noqa: FBT003
     for X, given in ((raw, weights), (sparse.csr_array(raw), None), (sparse.csr_array(raw), weights)):
         coded = preparation.coded((X, y, given))

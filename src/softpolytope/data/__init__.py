@@ -1,8 +1,8 @@
-"""Rows as inference sees them, in memory or not.
+"""Labeled rows as inference sees them, in memory or not, behind one `Dataset` protocol.
 
-`TrainingData` holds rows of one labeling in memory, `PartitionedData` rows that live in partitions elsewhere; both are
-cut into the same blocks. Column moments, feature summaries and standardization have their only home here. Nothing in
-this room draws random numbers of a model or evaluates a prior.
+`InMemoryDataset` holds the rows of one labeling in memory, `PartitionedDataset` refers to rows in the partitions of a
+store; both give the same blocks, summaries and samples. Column moments and standardization are computed here. Nothing in
+this room knows a prior or a posterior.
 """
 
 from softpolytope.data._checks import (
@@ -13,14 +13,14 @@ from softpolytope.data._checks import (
     ranges,
     validate_rows,
 )
-from softpolytope.data._dataset import BLOCK_ROWS, TrainingData
+from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset
 from softpolytope.data._features import MIN_SPREAD, FeatureSummary
 from softpolytope.data._partitions import (
     BLOCKS_OF_A_PARTITION,
-    CodedBlockFactory,
     CodedRows,
-    PartitionedData,
-    Preparation,
+    DatasetBlockFactory,
+    PartitionedDataset,
+    RowCoding,
 )
 from softpolytope.data._row_block import RowBlock
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
@@ -30,18 +30,18 @@ __all__ = [
     "BLOCKS_OF_A_PARTITION",
     "BLOCK_ROWS",
     "MIN_SPREAD",
-    "CodedBlockFactory",
     "CodedRows",
     "ColumnTransform",
     "DataSummary",
+    "DatasetBlockFactory",
     "FeatureSummary",
+    "InMemoryDataset",
     "Moments",
-    "PartitionedData",
-    "Preparation",
+    "PartitionedDataset",
     "RowBlock",
+    "RowCoding",
     "SummaryBlock",
     "SummaryBlockFactory",
-    "TrainingData",
     "check_columns",
     "check_finite",
     "check_for_text",

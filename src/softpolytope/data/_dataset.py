@@ -22,7 +22,7 @@ MAX_COPIES = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingData:
+class InMemoryDataset:
     """Distinct rows (design, label) with the weights of their copies; use `from_arrays`."""
 
     design: Design  # (rows, columns), dense or CSR; the intercept is column 0
@@ -38,7 +38,7 @@ class TrainingData:
         labels: BoolArray,
         row_weights: FloatArray | None = None,
         block_rows: int = BLOCK_ROWS,
-    ) -> "TrainingData":
+    ) -> "InMemoryDataset":
         """Check the arrays, merge equal rows, and put the distinct ones in an order of their own.
 
         The order follows from the rows' contents alone, so that neither the order nor the repetition of the rows
@@ -47,9 +47,9 @@ class TrainingData:
         Examples
         --------
         >>> import numpy as np
-        >>> from softpolytope.data import TrainingData
+        >>> from softpolytope.data import InMemoryDataset
         >>> rows = np.array([[1.0, 0.5], [1.0, 2.0], [1.0, 0.5]])
-        >>> TrainingData.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
+        >>> InMemoryDataset.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
         [1.0, 2.0]
         """
         design = checked_design(design)
@@ -84,11 +84,11 @@ class TrainingData:
         """Largest absolute value of each column."""
         return _largest(self.design) * self.column_scale
 
-    def flipped(self) -> "TrainingData":
+    def flipped(self) -> "InMemoryDataset":
         """The same rows under the other labeling."""
         return replace(self, labels=~self.labels)
 
-    def weighted(self, row_weights: FloatArray) -> "TrainingData":
+    def weighted(self, row_weights: FloatArray) -> "InMemoryDataset":
         """The rows of positive weight, under other weights."""
         kept = np.flatnonzero(row_weights > 0.0)
         if len(kept) == self.n_rows:
@@ -103,7 +103,7 @@ class TrainingData:
         is_new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
         return np.cumsum(is_new)
 
-    def with_single_positives(self) -> "TrainingData":
+    def with_single_positives(self) -> "InMemoryDataset":
         """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""
         if (self.row_weights[self.labels] % 1.0 != 0.0).any():
             raise ValueError('the paper\'s scan takes positive rows of whole weights only; use scan="collapsed".')
@@ -120,11 +120,11 @@ class TrainingData:
         weights = np.where(self.labels, 1.0, self.row_weights)[rows]
         return replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=weights)
 
-    def blocks(self) -> Iterator["TrainingData"]:
+    def split(self) -> Iterator["InMemoryDataset"]:
         """Cut the rows into blocks; no rows make one block."""
         for start in range(0, max(self.n_rows, 1), self.block_rows):
             rows = slice(start, start + self.block_rows)
-            yield TrainingData(
+            yield InMemoryDataset(
                 self.design[rows], self.column_scale, self.labels[rows], self.row_weights[rows], self.block_rows
             )
 

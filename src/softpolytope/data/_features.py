@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.model import Features
 
 # A column of equal numbers has a spread of rounding errors, below this share of its size.
@@ -56,7 +56,7 @@ class FeatureSummary:
     is_integer: BoolArray  # (features,), whether all rows had whole numbers; False in files that do not say
 
     @classmethod
-    def of(cls, data: TrainingData) -> "FeatureSummary":
+    def of(cls, data: InMemoryDataset) -> "FeatureSummary":
         """Of rows as the user gave them."""
         design: Any = data.design
         weight = float(data.row_weights.sum())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data._dataset import BLOCK_ROWS, TrainingData, checked_design
+from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset, checked_design
 from softpolytope.data._kernels import standardize as _standardize
 from softpolytope.model import Design
 from softpolytope.parallel import PartitionStore
@@ -43,14 +43,14 @@ class CodedRows:
         """Size of a row of the design, on average."""
         return self.nbytes / max(1, len(self.codes))
 
-    def against_rest(self, positive: int, *, is_flipped: bool) -> TrainingData:
+    def against_rest(self, positive: int, *, is_flipped: bool) -> InMemoryDataset:
         """One class against the rest, or the rest against it."""
         labels = (self.codes == positive) != is_flipped
-        return TrainingData(self.design, self.column_scale, labels, self.row_weights, BLOCK_ROWS)
+        return InMemoryDataset(self.design, self.column_scale, labels, self.row_weights, BLOCK_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
-class Preparation:
+class RowCoding:
     """How rows as they come are made ready: labels to codes, class weights, columns centerd and scaled."""
 
     classes: NDArray[Any]
@@ -95,10 +95,10 @@ class Preparation:
 
 
 @dataclass(frozen=True, slots=True)
-class CodedBlockFactory:
+class DatasetBlockFactory:
     """What blocks of one class against the rest have in common, whatever they are for."""
 
-    preparation: Preparation
+    preparation: RowCoding
     positive: int
     is_flipped: bool
 
@@ -111,17 +111,17 @@ class CodedBlockFactory:
         """Rows made ready."""
         return self.preparation.coded(raw)
 
-    def data(self, rows: CodedRows) -> TrainingData:
+    def data(self, rows: CodedRows) -> InMemoryDataset:
         """Rows under this labeling."""
         return rows.against_rest(self.positive, is_flipped=self.is_flipped)
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionedData:
+class PartitionedDataset:
     """One class against the rest, of rows that live in partitions in a store."""
 
     store: PartitionStore
-    preparation: Preparation
+    preparation: RowCoding
     positive: int
     n_rows: int  # of positive weight
     total_weight: float

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.model._kernels import collapsed as _collapsed
 from softpolytope.model._kernels import predict as _predict
 from softpolytope.parallel import read_only
@@ -18,7 +18,7 @@ MIN_RATE = 1e-300
 class RowBlock:
     """Rows of a block, ready for the compiled gradient."""
 
-    def __init__(self, rows: TrainingData) -> None:
+    def __init__(self, rows: InMemoryDataset) -> None:
         self._rows = rows
         self._labels = rows.labels.astype(np.uint8)
         self._is_sparse = sparse.issparse(rows.design)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data._dataset import TrainingData
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._features import MIN_SPREAD, FeatureSummary
 
 
@@ -43,7 +43,7 @@ class ColumnTransform:
             slopes[..., 0] += (coefficients[..., 1:] * self.center[1:]).sum(axis=-1)
         return slopes
 
-    def applied(self, data: TrainingData) -> TrainingData:
+    def applied(self, data: InMemoryDataset) -> InMemoryDataset:
         """Rows with their columns changed so."""
         if self.are_same(identity_transform(data)):
             # Extreme columns stay divided by their powers of two.
@@ -72,12 +72,12 @@ def running_transform(features: FeatureSummary, *, is_sparse: bool) -> ColumnTra
     return ColumnTransform(np.concatenate([[0.0], center]), np.concatenate([[1.0], scale]))
 
 
-def identity_transform(data: TrainingData) -> ColumnTransform:
+def identity_transform(data: InMemoryDataset) -> ColumnTransform:
     """Columns as they are."""
     return ColumnTransform(np.zeros(data.n_columns), np.ones(data.n_columns))
 
 
-def standardized_data(data: TrainingData) -> tuple[TrainingData, ColumnTransform]:
+def standardized_data(data: InMemoryDataset) -> tuple[InMemoryDataset, ColumnTransform]:
     """Columns of weighted mean 0 and variance 1; sparse ones keep their zeros and get mean square 1.
 
     Sums run over the distinct rows in their canonical order, so that neither the order of the rows given nor repeats

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import ColumnTransform, PartitionedData, TrainingData
+from softpolytope.data import ColumnTransform, InMemoryDataset, PartitionedDataset
 from softpolytope.estimators._lean_chains import is_kept, lean, whole
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
@@ -45,7 +45,7 @@ class Chains:
 
 
 def sample(
-    data: TrainingData | PartitionedData,
+    data: InMemoryDataset | PartitionedDataset,
     units: ColumnTransform,
     task: AnyTask,
     settings: Settings,
@@ -66,7 +66,11 @@ def sample(
 
 
 def _run(
-    data: TrainingData | PartitionedData, task: AnyTask, settings: Settings, how: How, states: list[ChainArrays] | None
+    data: InMemoryDataset | PartitionedDataset,
+    task: AnyTask,
+    settings: Settings,
+    how: How,
+    states: list[ChainArrays] | None,
 ) -> RunResult:
     """Run all chains of both labelings."""
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
@@ -88,13 +92,13 @@ def _run(
     )
 
 
-def _most_rows(data: TrainingData | PartitionedData) -> float:
+def _most_rows(data: InMemoryDataset | PartitionedDataset) -> float:
     """Rows that the paper's scan has at most: a row of weight w may be w rows."""
-    return float(np.maximum(data.row_weights, 1.0).sum()) if isinstance(data, TrainingData) else 0.0
+    return float(np.maximum(data.row_weights, 1.0).sum()) if isinstance(data, InMemoryDataset) else 0.0
 
 
 def _starts_at_modes(
-    data: TrainingData | PartitionedData, task: AnyTask, settings: Settings, how: How
+    data: InMemoryDataset | PartitionedDataset, task: AnyTask, settings: Settings, how: How
 ) -> list[GibbsState]:
     """A mode for every chain, labeling after labeling.
 

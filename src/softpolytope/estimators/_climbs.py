@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import ColumnTransform, PartitionedData, TrainingData
+from softpolytope.data import ColumnTransform, InMemoryDataset, PartitionedDataset
 from softpolytope.estimators._parameters import Settings
 from softpolytope.estimators._tasks import AnyTask, How
 from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
@@ -15,7 +15,7 @@ from softpolytope.parallel import RunOptions
 
 
 def maximize(
-    data: TrainingData | PartitionedData,
+    data: InMemoryDataset | PartitionedDataset,
     units: ColumnTransform,
     task: AnyTask,
     settings: Settings,

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import TrainingData
+from softpolytope.data import InMemoryDataset
 from softpolytope.gibbs import Moves, Schedule
 from softpolytope.model import Design, Prior, check_estimate
 from softpolytope.optimize import DEFAULT_PRIOR
@@ -154,7 +154,7 @@ def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", 
     """
     if math.fsum(row_weights) >= MIN_ROWS_FOR_MODES:
         return "map"
-    data = TrainingData.from_arrays(design, np.zeros(len(row_weights), dtype=bool), row_weights)
+    data = InMemoryDataset.from_arrays(design, np.zeros(len(row_weights), dtype=bool), row_weights)
     return "gibbs" if data.n_rows < MIN_ROWS_FOR_MODES else "map"
 
 

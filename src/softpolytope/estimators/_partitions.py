@@ -16,8 +16,8 @@ from softpolytope.data import (
     DataSummary,
     FeatureSummary,
     Moments,
-    PartitionedData,
-    Preparation,
+    PartitionedDataset,
+    RowCoding,
     SummaryBlock,
     SummaryBlockFactory,
     check_labels_agree,
@@ -102,14 +102,12 @@ class PartitionedTask:
         """Data and what else is known of them."""
         units, scale, is_constant = self._units(settings)
         everything = self.moments
-        preparation = Preparation(
-            self.labels.classes, self.labels.factors, units.center, units.scale, scale, is_constant
-        )
+        preparation = RowCoding(self.labels.classes, self.labels.factors, units.center, units.scale, scale, is_constant)
         digest = hashlib.sha256(repr(settings.model).encode())
         digest.update(self.survey.digests)
         digest.update(preparation.key)
         size, square = self._sizes(units, scale, is_constant)
-        data = PartitionedData(
+        data = PartitionedDataset(
             self.store,
             preparation,
             self.positive,

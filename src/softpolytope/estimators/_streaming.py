@@ -13,8 +13,8 @@ from softpolytope._typing import FloatArray
 from softpolytope.data import (
     ColumnTransform,
     FeatureSummary,
+    InMemoryDataset,
     RowBlock,
-    TrainingData,
     identity_transform,
     running_transform,
 )
@@ -55,7 +55,7 @@ class Stream:
 
 def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take the first batch: it decides the precision rate, and where the modes begin."""
-    data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
+    data = InMemoryDataset.from_arrays(task.design, task.is_positive, task.row_weights)
     features = FeatureSummary.of(data)
     units = _units(features, data, settings)
     size = ModeSettings(
@@ -85,7 +85,7 @@ def online_modes(result: ModesResult, units: ColumnTransform, features: FeatureS
 
 def update_online(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take another batch; returns the stream after it and what it knows."""
-    data = TrainingData.from_arrays(task.design, task.is_positive, task.row_weights)
+    data = InMemoryDataset.from_arrays(task.design, task.is_positive, task.row_weights)
     # A copy, so that a batch that fails leaves nothing half done.
     batch = FeatureSummary.of(data)
     features = stream.features.merged(batch)
@@ -114,7 +114,9 @@ def update_online(stream: Stream, task: Task, settings: Settings, how: How) -> t
     return after, posterior
 
 
-def _learned(before: Stream, after: Stream, sides: list[TrainingData], batch: FeatureSummary) -> list[list[FoundMode]]:
+def _learned(
+    before: Stream, after: Stream, sides: list[InMemoryDataset], batch: FeatureSummary
+) -> list[list[FoundMode]]:
     """Return the modes after a batch; raises if one could not follow it because its numbers overflow."""
     n_steps = [[item.n_steps for followers in stream.followers for item in followers] for stream in (before, after)]
     if not all(then < now for then, now in zip(*n_steps, strict=True)):
@@ -141,13 +143,13 @@ def _too_large(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
     )
 
 
-def _found(mode: Mode, rows: TrainingData) -> FoundMode:
+def _found(mode: Mode, rows: InMemoryDataset) -> FoundMode:
     """A mode with all its experts, and the log likelihood of the last batch."""
-    blocks = SerialBlocks([RowBlock(block) for block in rows.blocks()])
+    blocks = SerialBlocks([RowBlock(block) for block in rows.split()])
     return FoundMode(mode, pruned(mode, blocks)[1], mode)
 
 
-def _units(features: FeatureSummary, batch: TrainingData, settings: Settings) -> ColumnTransform:
+def _units(features: FeatureSummary, batch: InMemoryDataset, settings: Settings) -> ColumnTransform:
     if settings.standardize:
         return running_transform(features, is_sparse=bool(sparse.issparse(batch.design)))
     return identity_transform(batch)

@@ -11,8 +11,8 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import (
     ColumnTransform,
     FeatureSummary,
-    PartitionedData,
-    TrainingData,
+    InMemoryDataset,
+    PartitionedDataset,
     identity_transform,
     standardized_data,
 )
@@ -28,7 +28,7 @@ N_PROBES = 10
 class PreparedData:
     """Rows as inference wants them, and what a fit must know of them besides."""
 
-    data: TrainingData | PartitionedData
+    data: InMemoryDataset | PartitionedDataset
     units: ColumnTransform
     digest: str  # of rows and model
     probes: FloatArray  # (a few rows, features)
@@ -94,7 +94,7 @@ class Task:
 
     def prepared(self, settings: Settings) -> PreparedData:
         """Rows ready for inference."""
-        data = TrainingData.from_arrays(self.design, self.is_positive, self.row_weights)
+        data = InMemoryDataset.from_arrays(self.design, self.is_positive, self.row_weights)
         digest, probes, features = _digest(data, settings), _probes(data), FeatureSummary.of(data)
         data, units = standardized_data(data) if settings.standardize else (data, identity_transform(data))
         return PreparedData(data, units, digest, probes, features, float(data.row_weights.sum()))
@@ -109,12 +109,12 @@ class How:
     keeps_states: bool
 
 
-def _digest(data: TrainingData, settings: Settings) -> str:
+def _digest(data: InMemoryDataset, settings: Settings) -> str:
     """A hash of the rows and the model."""
     return hashlib.sha256(repr((settings.model, data.fingerprint)).encode()).hexdigest()
 
 
-def _probes(data: TrainingData) -> FloatArray:
+def _probes(data: InMemoryDataset) -> FloatArray:
     """The features of a few rows; the canonical order of the rows is as good as random."""
     rows: Any = data.design[:N_PROBES]
     dense = rows.toarray() if sparse.issparse(data.design) else rows

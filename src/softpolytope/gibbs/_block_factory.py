@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softpolytope.data import BLOCK_ROWS, BLOCKS_OF_A_PARTITION, CodedBlockFactory, CodedRows, PartitionedData
+from softpolytope.data import BLOCK_ROWS, BLOCKS_OF_A_PARTITION, CodedRows, DatasetBlockFactory, PartitionedDataset
 from softpolytope.gibbs._chain import ChainSettings, latent_blocks
 from softpolytope.gibbs._latent_block import SAVED_NAMES, LatentBlock
 from softpolytope.parallel import SavedState, StatefulBlocks
@@ -16,7 +16,7 @@ BYTES_OF_A_BLOCK = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class LatentBlockFactory(CodedBlockFactory):
+class LatentBlockFactory(DatasetBlockFactory):
     """Blocks of a chain."""
 
     settings: ChainSettings
@@ -72,6 +72,6 @@ class LatentBlockFactory(CodedBlockFactory):
         block.restore(remnants["coefficients"], own)
 
 
-def partition_blocks(data: PartitionedData, settings: ChainSettings) -> StatefulBlocks[LatentBlock]:
+def partition_blocks(data: PartitionedDataset, settings: ChainSettings) -> StatefulBlocks[LatentBlock]:
     """Return the blocks of a chain, made where the rows are."""
     return data.store.blocks(LatentBlockFactory(data.preparation, data.positive, data.is_flipped, settings))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import TrainingData
+from softpolytope.data import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._hamiltonian import StepSize
@@ -193,14 +193,14 @@ class Chain:
         self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
 
 
-def latent_blocks(data: TrainingData, settings: ChainSettings, first: int = 0) -> list[LatentBlock]:
+def latent_blocks(data: InMemoryDataset, settings: ChainSettings, first: int = 0) -> list[LatentBlock]:
     """The blocks of a chain; `first` is the number of the first, which names its random streams."""
     if settings.moves.scan == "paper":
         data = data.with_single_positives()
     moves = settings.moves
     return [
         LatentBlock(rows, number, moves.pg_terms, moves.least_activation)
-        for number, rows in enumerate(data.blocks(), first)
+        for number, rows in enumerate(data.split(), first)
     ]
 
 

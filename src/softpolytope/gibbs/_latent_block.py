@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import RowBlock, TrainingData
+from softpolytope.data import InMemoryDataset, RowBlock
 from softpolytope.distributions import Step, SweepStreams
 from softpolytope.gibbs._coefficients import Experts, LayerSums
 from softpolytope.gibbs._kernels import activation as _activation
@@ -39,7 +39,7 @@ _SPACE = Workspace()
 class LatentBlock(RowBlock):
     """Rows of a block, and their latent variables during a sweep."""
 
-    def __init__(self, rows: TrainingData, index: int, pg_terms: int = 0, least_activation: float = 0.0) -> None:
+    def __init__(self, rows: InMemoryDataset, index: int, pg_terms: int = 0, least_activation: float = 0.0) -> None:
         super().__init__(rows)
         self._index = index
         self._pg_terms = pg_terms

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import PartitionedData, TrainingData
+from softpolytope.data import InMemoryDataset, PartitionedDataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._block_factory import partition_blocks
@@ -66,7 +66,7 @@ class RunResult:
 
 
 def run_chains(
-    data: TrainingData | PartitionedData,
+    data: InMemoryDataset | PartitionedDataset,
     settings: ChainSettings,
     seed: int | SeedSequence | None = None,
     n_chains: int = 1,
@@ -85,25 +85,26 @@ def run_chains(
     --------
     >>> import numpy as np
     >>> from softpolytope.gibbs import ChainSettings
-    >>> from softpolytope.data import TrainingData
+    >>> from softpolytope.data import InMemoryDataset
     >>> from softpolytope.gibbs import run_chains
     >>> from softpolytope.gibbs import Moves
     >>> from softpolytope.gibbs import Schedule
     >>> from softpolytope.model import Prior
-    >>> rows = TrainingData.from_arrays(np.array([[1.0, -1.0], [1.0, 1.0], [1.0, 2.0]]), np.array([False, True, True]))
+    >>> design = np.array([[1.0, -1.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> rows = InMemoryDataset.from_arrays(design, np.array([False, True, True]))
     >>> settings = ChainSettings(3, 1, Prior(precision_shape=1.0, precision_rate=1.0), Moves(), Schedule(20, 10, 5))
     >>> result = run_chains(rows, settings, seed=0, n_chains=2)
     >>> [len(trace.draws) for trace in result.traces[0]]
     [5, 5]
     """
-    is_partitioned = isinstance(data, PartitionedData)
-    if isinstance(data, TrainingData):
+    is_partitioned = isinstance(data, PartitionedDataset)
+    if isinstance(data, InMemoryDataset):
         _check_labels(data)
     options = options or RunOptions()
     streams = Streams(seed)
     jobs = [(labeling, chain) for labeling in labelings for chain in range(n_chains)]
     # Where blocks live elsewhere, a thread only waits for them.
-    n_threads = data.store.n_tasks if isinstance(data, PartitionedData) else options.n_threads
+    n_threads = data.store.n_tasks if isinstance(data, PartitionedDataset) else options.n_threads
     with one_blas_thread(), ThreadPoolExecutor(max(n_threads, 1)) as pool:
         # Chains on threads if there are enough of them, else the blocks of a chain.
         has_block_threads = n_threads > len(jobs) and not is_partitioned
@@ -220,15 +221,15 @@ class _Runner:
 
 
 def _make_blocks(
-    settings: ChainSettings, pool: ThreadPoolExecutor | None, n_threads: int, data: TrainingData | PartitionedData
+    settings: ChainSettings, pool: ThreadPoolExecutor | None, n_threads: int, data: InMemoryDataset | PartitionedDataset
 ) -> Blocks[LatentBlock]:
-    if isinstance(data, PartitionedData):
+    if isinstance(data, PartitionedDataset):
         return partition_blocks(data, settings)
     blocks = latent_blocks(data, settings)
     return SerialBlocks(blocks) if pool is None else ThreadBlocks(blocks, pool, n_threads)
 
 
-def _check_labels(data: TrainingData) -> None:
+def _check_labels(data: InMemoryDataset) -> None:
     if data.n_rows == 0:
         raise ValueError("there are no rows of positive weight to learn from.")
     for label in (True, False):

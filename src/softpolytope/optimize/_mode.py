@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import RowBlock, TrainingData
+from softpolytope.data import InMemoryDataset, RowBlock
 from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
 from softpolytope.optimize._lbfgs import StoppingRule, maximize
 from softpolytope.parallel import Blocks
@@ -147,7 +147,7 @@ def column_unit(size: FloatArray) -> FloatArray:
     return np.exp2(-np.round(np.log2(np.where(size > 0.0, size, 1.0))))
 
 
-def root_mean_square(data: TrainingData) -> FloatArray:
+def root_mean_square(data: InMemoryDataset) -> FloatArray:
     """Return the root mean square of every column."""
     design: Any = data.design  # dense or sparse, whose common interface has no type
     squares = design.multiply(design) if sparse.issparse(data.design) else design**2
@@ -155,10 +155,10 @@ def root_mean_square(data: TrainingData) -> FloatArray:
     return size
 
 
-def poisson_rates(mode: Mode, rows: TrainingData) -> FloatArray:
+def poisson_rates(mode: Mode, rows: InMemoryDataset) -> FloatArray:
     """Return the Poisson rate lambda of every row."""
     everything = np.array([0, len(mode.log_weights)], dtype=np.intp)
-    blocks = [RowBlock(block).rates(mode.coefficients, mode.log_weights, everything)[0] for block in rows.blocks()]
+    blocks = [RowBlock(block).rates(mode.coefficients, mode.log_weights, everything)[0] for block in rows.split()]
     return np.concatenate(blocks)
 
 

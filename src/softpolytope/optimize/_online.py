@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import RowBlock, TrainingData
+from softpolytope.data import InMemoryDataset, RowBlock
 from softpolytope.model import FlatLogPosterior
 from softpolytope.optimize._mode import LogPosterior, Mode
 
@@ -57,7 +57,7 @@ class AdamState:
 
 def adam_pass(
     state: AdamState,
-    data: TrainingData,
+    data: InMemoryDataset,
     log_posterior: LogPosterior,
     precision_rate: float,
     n_before: float,
@@ -70,7 +70,7 @@ def adam_pass(
     Examples
     --------
     >>> import numpy as np
-    >>> from softpolytope.data import TrainingData
+    >>> from softpolytope.data import InMemoryDataset
     >>> from softpolytope.model import Prior
     >>> from softpolytope.optimize import LogPosterior
     >>> from softpolytope.optimize import AdamState, adam_pass
@@ -78,13 +78,13 @@ def adam_pass(
     >>> rng = np.random.default_rng(0)
     >>> state = AdamState(log_posterior.random_start(1, rng))
     >>> x = rng.standard_normal(1000)
-    >>> data = TrainingData.from_arrays(np.column_stack([np.ones(1000), x]), x > 0)
+    >>> data = InMemoryDataset.from_arrays(np.column_stack([np.ones(1000), x]), x > 0)
     >>> adam_pass(state, data, log_posterior, 1.0, 0.0)
     >>> state.n_steps
     32
     """
     n_seen = n_before
-    for rows in replace(data, block_rows=BATCH_ROWS).blocks():
+    for rows in replace(data, block_rows=BATCH_ROWS).split():
         if is_stopped():
             return
         weight = float(rows.row_weights.sum())

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import TrainingData
+from softpolytope.data import InMemoryDataset
 from softpolytope.optimize._mode import Mode
 
 # Precision rates divided by the precision shape, from loose to tight.
@@ -25,7 +25,7 @@ PATIENCE = 2
 MIN_PROBABILITY = 1e-6
 
 
-def deal_folds(data: TrainingData, n_folds: int, rng: Generator) -> NDArray[np.intp]:
+def deal_folds(data: InMemoryDataset, n_folds: int, rng: Generator) -> NDArray[np.intp]:
     """Return the fold of every row; equal rows share one even if their labels differ, and labels are spread evenly.
 
     If equal rows were in different folds, held-out rows would also be training rows. Weights affect only the order in
@@ -41,7 +41,7 @@ def deal_folds(data: TrainingData, n_folds: int, rng: Generator) -> NDArray[np.i
     return folds[groups]
 
 
-def split_fold(data: TrainingData, is_held_out: BoolArray) -> tuple[TrainingData, TrainingData]:
+def split_fold(data: InMemoryDataset, is_held_out: BoolArray) -> tuple[InMemoryDataset, InMemoryDataset]:
     """Return the other rows, and the rows that are held out."""
     return (
         data.weighted(np.where(is_held_out, 0.0, data.row_weights)),
@@ -81,7 +81,7 @@ def draw_rate_choices(
 
 
 def log_probabilities(
-    rates: Sequence[Sequence[FloatArray]], labelings: Sequence[int], held: TrainingData
+    rates: Sequence[Sequence[FloatArray]], labelings: Sequence[int], held: InMemoryDataset
 ) -> FloatArray:
     """Return log P(label), (rows,), with P averaged over the Poisson rates of all labelings and restarts."""
     probabilities = [

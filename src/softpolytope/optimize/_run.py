@@ -6,7 +6,7 @@ from functools import partial
 
 from numpy.random import SeedSequence
 
-from softpolytope.data import PartitionedData, TrainingData
+from softpolytope.data import InMemoryDataset, PartitionedDataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Prior
@@ -22,7 +22,7 @@ DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
 
 
 def find_modes(
-    data: TrainingData | PartitionedData,
+    data: InMemoryDataset | PartitionedDataset,
     settings: ModeSettings,
     seed: int | SeedSequence | None = None,
     labelings: tuple[int, ...] = (0,),
@@ -39,12 +39,12 @@ def find_modes(
     Examples
     --------
     >>> import numpy as np
-    >>> from softpolytope.data import TrainingData
+    >>> from softpolytope.data import InMemoryDataset
     >>> from softpolytope.model import Prior
     >>> from softpolytope.optimize import ModeSettings
     >>> from softpolytope.optimize import find_modes
     >>> x = np.linspace(-3.0, 3.0, 60)
-    >>> rows = TrainingData.from_arrays(np.column_stack([np.ones(60), x]), np.abs(x) > 1.0)
+    >>> rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(60), x]), np.abs(x) > 1.0)
     >>> result = find_modes(rows, ModeSettings(5, 1, Prior(precision_rate="learned"), n_restarts=3), seed=0)
     >>> [len(found.mode.log_weights) for found in result.modes[0]]
     [2, 2, 2]
@@ -52,7 +52,7 @@ def find_modes(
     options = options or RunOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
-        n_tasks = data.store.n_tasks if isinstance(data, PartitionedData) else 1
+        n_tasks = data.store.n_tasks if isinstance(data, PartitionedDataset) else 1
         workers = Workers(stack, options.n_threads, n_tasks, reporting)
         # Optimizations from earlier modes must not be mistaken for those that led to these modes.
         folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"
@@ -73,7 +73,7 @@ def find_modes(
 
 
 def _fingerprint(
-    data: TrainingData | PartitionedData, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]
+    data: InMemoryDataset | PartitionedDataset, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]
 ) -> str:
     """A hash of all that decides the modes, but those to go on from."""
     return make_fingerprint(settings, streams.key, labelings, data.fingerprint)

@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import PartitionedData, RowBlock, TrainingData
+from softpolytope.data import InMemoryDataset, PartitionedDataset, RowBlock
 from softpolytope.distributions import Streams
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints, OptimizedMode
@@ -72,7 +72,7 @@ class Search:
 
     def __init__(
         self,
-        data: TrainingData | PartitionedData,
+        data: InMemoryDataset | PartitionedDataset,
         settings: ModeSettings,
         streams: Streams,
         labelings: tuple[int, ...],
@@ -83,7 +83,7 @@ class Search:
         self._workers, self._reporting, self._checkpoints = workers, workers.reporting, checkpoints
         self._jobs = [(labeling, restart) for labeling in labelings for restart in range(settings.n_restarts)]
         self._rows: Rows
-        if isinstance(data, PartitionedData):
+        if isinstance(data, PartitionedDataset):
             self._rows = RowsInPartitions(data, streams, _SAMPLE)
         else:
             self._rows = RowsInMemory(data, self._generator(_SAMPLE), workers, len(self._jobs))
@@ -154,7 +154,7 @@ class Search:
         self._modes = [trials[choice[restart]].modes[index] for index, (_, restart) in enumerate(self._jobs)]
         self._n_done = len(RATE_GRID)
 
-    def _held_out_log_probabilities(self, modes: list[Mode], held_out: list[TrainingData]) -> FloatArray:
+    def _held_out_log_probabilities(self, modes: list[Mode], held_out: list[InMemoryDataset]) -> FloatArray:
         """Return log P of the rows each restart holds out, under both labelings together, restart after restart."""
         rates = self._poisson_rates(modes, held_out * len(self._labelings))
         return np.concatenate(
@@ -185,7 +185,7 @@ class Search:
             if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - MIN_GAIN) * before:
                 return
 
-    def _ensemble_loss(self, rows: TrainingData) -> float:
+    def _ensemble_loss(self, rows: InMemoryDataset) -> float:
         """Return the mean log loss of rows under the average over restarts."""
         if not rows.n_rows:
             return np.inf
@@ -204,7 +204,7 @@ class Search:
         is_last = not (self._is_continued or self._settings.bootstrap)
         return self._has_few_rows() and bool(self._losses) and is_last
 
-    def _poisson_rates(self, modes: list[Mode], rows: list[TrainingData]) -> list[FloatArray]:
+    def _poisson_rates(self, modes: list[Mode], rows: list[InMemoryDataset]) -> list[FloatArray]:
         """Return lambda of some rows under each mode."""
         return self._workers.run([partial(poisson_rates, mode, own) for mode, own in zip(modes, rows, strict=True)])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import CodedBlockFactory, CodedRows, PartitionedData, RowBlock, TrainingData
+from softpolytope.data import CodedRows, DatasetBlockFactory, InMemoryDataset, PartitionedDataset, RowBlock
 from softpolytope.distributions import Streams
 from softpolytope.model import Design
 from softpolytope.optimize._mode import column_unit, root_mean_square
@@ -47,9 +47,9 @@ class Workers:
         """Run tasks on the threads; return their results in the order of the tasks."""
         return run_all(tasks, self._pool, self.reporting)
 
-    def blocks(self, rows: TrainingData, n_tasks: int) -> Blocks[RowBlock]:
+    def blocks(self, rows: InMemoryDataset, n_tasks: int) -> Blocks[RowBlock]:
         """Return the blocks of some rows, evaluated by this task's share of the threads if `n_tasks` run at once."""
-        blocks = [RowBlock(block) for block in rows.blocks()]
+        blocks = [RowBlock(block) for block in rows.split()]
         per_task = self._n_threads // n_tasks
         if per_task < 2:
             return SerialBlocks(blocks)
@@ -65,11 +65,11 @@ class Rows(Protocol):
     total_weight: float
     column_unit: FloatArray  # (columns,)  unit of the coefficients of each column
 
-    def sample(self, n_rows: int) -> TrainingData:
+    def sample(self, n_rows: int) -> InMemoryDataset:
         """Return a random sample of at most `MAX_FIRST_ROWS` rows, in memory."""
         ...
 
-    def unseen(self, n_rows: int) -> TrainingData:
+    def unseen(self, n_rows: int) -> InMemoryDataset:
         """Return some rows that are not in the sample of `n_rows` rows; none if it has all rows."""
         ...
 
@@ -85,7 +85,7 @@ class Rows(Protocol):
 class RowsInMemory:
     """Rows in memory; samples are the first rows of a random permutation."""
 
-    def __init__(self, data: TrainingData, rng: Generator, workers: Workers, n_jobs: int) -> None:
+    def __init__(self, data: InMemoryDataset, rng: Generator, workers: Workers, n_jobs: int) -> None:
         self._data, self._workers, self._n_jobs = data, workers, n_jobs
         self._order = rng.permutation(data.n_rows)
         self._last, self._n_last = data, data.n_rows
@@ -93,14 +93,14 @@ class RowsInMemory:
         self.total_weight = float(data.row_weights.sum())
         self.column_unit = column_unit(root_mean_square(data))
 
-    def sample(self, n_rows: int) -> TrainingData:
+    def sample(self, n_rows: int) -> InMemoryDataset:
         """Return a random sample, in the canonical order of the rows."""
         if n_rows != self._n_last:
             self._last = self._data if n_rows == self.n_rows else self._select(self._order[:n_rows])
             self._n_last = n_rows
         return self._last
 
-    def unseen(self, n_rows: int) -> TrainingData:
+    def unseen(self, n_rows: int) -> InMemoryDataset:
         """Return some rows that are not in the sample of `n_rows` rows; none if it has all rows."""
         return self._select(self._order[n_rows : n_rows + MAX_FIRST_ROWS])
 
@@ -114,13 +114,13 @@ class RowsInMemory:
     def close(self) -> None:
         """Do nothing: blocks in memory are garbage-collected."""
 
-    def _select(self, chosen: NDArray[np.intp]) -> TrainingData:
+    def _select(self, chosen: NDArray[np.intp]) -> InMemoryDataset:
         weights = np.zeros(self._data.n_rows)
         weights[chosen] = self._data.row_weights[chosen]
         return self._data.weighted(weights)
 
 
-def _draw_bootstrap(rows: TrainingData, rng: Generator) -> TrainingData:
+def _draw_bootstrap(rows: InMemoryDataset, rng: Generator) -> InMemoryDataset:
     """Draw row weights of the weighted likelihood bootstrap; a row of weight w is w rows, each of weight ~ Exp(1)."""
     drawn = rng.gamma(rows.row_weights)
     return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))
@@ -129,7 +129,7 @@ def _draw_bootstrap(rows: TrainingData, rng: Generator) -> TrainingData:
 class RowsInPartitions:
     """Rows in partitions. Each has a random number in [0, 1); a sample has the rows with numbers below its share."""
 
-    def __init__(self, data: PartitionedData, streams: Streams, step: int) -> None:
+    def __init__(self, data: PartitionedDataset, streams: Streams, step: int) -> None:
         self._data, self._name = data, (streams, step)
         self.n_rows, self.total_weight = data.n_rows, data.total_weight
         self.column_unit = column_unit(np.sqrt(data.mean_square))
@@ -137,13 +137,13 @@ class RowsInPartitions:
         # Enough for the first sample and for rows that are not in it.
         self._first = self._gather(0.0, 2 * MAX_FIRST_ROWS)
 
-    def sample(self, n_rows: int) -> TrainingData:
+    def sample(self, n_rows: int) -> InMemoryDataset:
         """Return the rows with the lowest numbers, gathered into memory."""
         if n_rows > min(self.n_rows, MAX_FIRST_ROWS):
             raise ValueError(f"A sample in memory has at most {MAX_FIRST_ROWS} rows; got n_rows={n_rows}.")
         return self._first.to_training_data(0, n_rows)
 
-    def unseen(self, n_rows: int) -> TrainingData:
+    def unseen(self, n_rows: int) -> InMemoryDataset:
         """Return some rows that are not in the sample of `n_rows` rows; none if it has all rows."""
         if n_rows <= MAX_FIRST_ROWS:
             return self._first.to_training_data(n_rows, n_rows + MAX_FIRST_ROWS)
@@ -169,7 +169,7 @@ class RowsInPartitions:
             blocks.close()
         self._samples = []
 
-    def _make_blocks(self, data: PartitionedData, share: float) -> Blocks["SampledBlock"]:
+    def _make_blocks(self, data: PartitionedDataset, share: float) -> Blocks["SampledBlock"]:
         return data.store.blocks(
             SampledBlockFactory(data.preparation, data.positive, data.is_flipped, *self._name, share)
         )
@@ -207,16 +207,16 @@ class Sample:
         design = self.design.tocsr() if sparse.issparse(self.design) else self.design
         return Sample(self.numbers[order], design[order], self.labels[order], self.row_weights[order])
 
-    def to_training_data(self, start: int, stop: int) -> TrainingData:
+    def to_training_data(self, start: int, stop: int) -> InMemoryDataset:
         """Return some of the rows as training data, with equal rows merged."""
         rows = slice(start, stop)
-        return TrainingData.from_arrays(self.design[rows], self.labels[rows], self.row_weights[rows])
+        return InMemoryDataset.from_arrays(self.design[rows], self.labels[rows], self.row_weights[rows])
 
 
 class SampledBlock(RowBlock):
     """Rows of a block, with their random numbers."""
 
-    def __init__(self, rows: TrainingData, numbers: FloatArray) -> None:
+    def __init__(self, rows: InMemoryDataset, numbers: FloatArray) -> None:
         super().__init__(rows)
         self._numbers = numbers
 
@@ -232,7 +232,7 @@ class SampledBlock(RowBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class SampledBlockFactory(CodedBlockFactory, StatelessBlockFactory[CodedRows, SampledBlock]):
+class SampledBlockFactory(DatasetBlockFactory, StatelessBlockFactory[CodedRows, SampledBlock]):
     """Blocks of all rows of a partition or, if the share is finite, of a random sample of them."""
 
     streams: Streams
@@ -250,7 +250,7 @@ class SampledBlockFactory(CodedBlockFactory, StatelessBlockFactory[CodedRows, Sa
         starts = range(0, max(data.n_rows, 1), data.block_rows)
         return [
             SampledBlock(block, numbers[start : start + data.block_rows])
-            for start, block in zip(starts, data.blocks(), strict=True)
+            for start, block in zip(starts, data.split(), strict=True)
         ]
 
     def state_bytes(self, rows: CodedRows) -> int:

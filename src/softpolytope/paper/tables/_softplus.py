@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import CountArray
-from softpolytope.data import TrainingData
+from softpolytope.data import InMemoryDataset
 from softpolytope.gibbs import Draw, Trace, run_chains
 from softpolytope.model import Draws
 from softpolytope.paper._protocol import TableProtocol
@@ -25,7 +25,7 @@ class SoftplusRegression:
     def fit(self, X: Rows, y: CountArray, checkpoint: Path | None = None) -> Self:
         """Run the chains; with a folder, each leaves a checkpoint every minute."""
         options = RunOptions(checkpoint=CheckpointPlan(checkpoint) if checkpoint else None)
-        data = TrainingData.from_arrays(_with_intercept(X), y == 1)
+        data = InMemoryDataset.from_arrays(_with_intercept(X), y == 1)
         result = run_chains(data, self._settings, seed=self._seed, labelings=(0, 1), options=options)
         if not result.is_complete:
             raise KeyboardInterrupt
