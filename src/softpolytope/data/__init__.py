@@ -1,8 +1,8 @@
 """Labeled rows as inference sees them, in memory or not, behind one `Dataset` protocol.
 
 `InMemoryDataset` holds the rows of one labeling in memory, `PartitionedDataset` refers to rows in the partitions of a
-store; both give the same blocks, summaries and samples. Column moments and standardization are computed here. Nothing in
-this room knows a prior or a posterior.
+store; both give the same blocks, summaries and samples. Column moments and standardization are computed here. Nothing
+in this room knows a prior or a posterior.
 """
 
 from softpolytope.data._checks import (

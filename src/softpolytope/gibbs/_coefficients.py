@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import TrainingData
+from softpolytope.data import InMemoryDataset
 from softpolytope.distributions._kernels import gaussian as _gaussian
 from softpolytope.gibbs._kernels import gram as _gram
 from softpolytope.gibbs._state import GibbsState
@@ -27,7 +27,7 @@ class LayerSums:
     column_scale: FloatArray  # (columns,)  what x was divided by
 
     @classmethod
-    def from_rows(cls, rows: TrainingData, pg_weights: FloatArray, slopes: FloatArray) -> "LayerSums":
+    def from_rows(cls, rows: InMemoryDataset, pg_weights: FloatArray, slopes: FloatArray) -> "LayerSums":
         """Sum over rows, given their weights and linear terms, (rows, experts)."""
         design: Any = rows.design  # dense or sparse, whose common interface has no type
         n_columns, n_experts = rows.n_columns, pg_weights.shape[1]
