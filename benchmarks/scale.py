@@ -29,8 +29,8 @@ from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.estimators._parameters import checked_settings
 from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
-from softpolytope.gibbs._block_factory import partition_blocks
-from softpolytope.gibbs._chain import ChainSettings, latent_blocks
+from softpolytope.gibbs._block_factory import latent_blocks, make_blocks
+from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import initial_state
@@ -120,7 +120,7 @@ def measured(folder, case, n_sweeps):
         cluster_of(case) as clock.client,
         open_partition_store(source, clock.client, limit, int(case["cores"])) as store,
     ):
-        sweeps(partition_blocks(data_of(store), settings), settings, n_sweeps, clock)
+        sweeps(make_blocks(data_of(store), settings, None, 1), settings, n_sweeps, clock)
     return clock.result()
 
 

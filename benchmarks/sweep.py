@@ -24,7 +24,8 @@ from threadpoolctl import threadpool_limits
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
-from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
+from softpolytope.gibbs._block_factory import latent_blocks
+from softpolytope.gibbs._chain import Chain, ChainSettings
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Schedule

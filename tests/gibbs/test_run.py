@@ -15,7 +15,8 @@ from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import SweepStreams
 from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
-from softpolytope.gibbs._chain import Chain, ChainSettings, latent_blocks
+from softpolytope.gibbs._block_factory import latent_blocks
+from softpolytope.gibbs._chain import Chain, ChainSettings
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState

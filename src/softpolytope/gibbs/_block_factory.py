@@ -1,13 +1,21 @@
-"""Chains whose rows live in partitions: how the blocks of one are made where its rows are."""
+"""Blocks of a chain, made where its rows are: in memory, or in partitions elsewhere."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from softpolytope.data import BLOCK_ROWS, BLOCKS_OF_A_PARTITION, CodedRows, DatasetBlockFactory, PartitionedDataset
-from softpolytope.gibbs._chain import ChainSettings, latent_blocks
+from softpolytope.data import (
+    BLOCK_ROWS,
+    BLOCKS_OF_A_PARTITION,
+    CodedRows,
+    DatasetBlockFactory,
+    InMemoryDataset,
+    PartitionedDataset,
+)
+from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._latent_block import SAVED_NAMES, LatentBlock
-from softpolytope.parallel import SavedState, StatefulBlocks
+from softpolytope.parallel import Blocks, SavedState, SerialBlocks, ThreadBlocks
 
 # Of a row and layer, about.
 POSITIVE_COUNTS = 3
@@ -72,6 +80,22 @@ class LatentBlockFactory(DatasetBlockFactory):
         block.restore(remnants["coefficients"], own)
 
 
-def partition_blocks(data: PartitionedDataset, settings: ChainSettings) -> StatefulBlocks[LatentBlock]:
-    """Return the blocks of a chain, made where the rows are."""
-    return data.store.blocks(LatentBlockFactory(data.preparation, data.positive, data.is_flipped, settings))
+def make_blocks(
+    data: InMemoryDataset | PartitionedDataset, settings: ChainSettings, pool: ThreadPoolExecutor, n_threads: int
+) -> Blocks[LatentBlock]:
+    """Return the blocks of a chain, where the rows are; `n_threads` of a pool visit those in memory."""
+    if isinstance(data, PartitionedDataset):
+        return data.store.blocks(LatentBlockFactory(data.preparation, data.positive, data.is_flipped, settings))
+    blocks = latent_blocks(data, settings)
+    return ThreadBlocks(blocks, pool, n_threads) if n_threads > 1 else SerialBlocks(blocks)
+
+
+def latent_blocks(data: InMemoryDataset, settings: ChainSettings, first: int = 0) -> list[LatentBlock]:
+    """Return the blocks of some rows; `first` is the number of the first, which names its random streams."""
+    moves = settings.moves
+    if moves.scan == "paper":
+        data = data.with_single_positives()
+    return [
+        LatentBlock(rows, number, moves.pg_terms, moves.least_activation)
+        for number, rows in enumerate(data.split(), first)
+    ]

@@ -1,10 +1,10 @@
-"""A Hamiltonian move of coefficients and weights on the collapsed posterior: no latent variable is drawn.
+"""A Hamiltonian move of coefficients and weights on the collapsed posterior, without drawing latent variables.
 
-Counts and Polya-Gamma weights pin the coefficients they are drawn with: a count of e^psi moves beta by e^{-psi/2}. This
-move integrates them out. It is for the experts of weight above a threshold, which are nearly all that matter; a weight
-is reflected at the threshold, so that the way back would choose the same experts. Where no weight is above it, as with
-few positive rows, all experts move, and are reflected from below. Every so often there is no threshold, and no expert
-is left out.
+Counts and Polya-Gamma weights restrict the coefficients that are drawn given them: a count of e^psi allows beta to move
+by about e^{-psi/2}. This move integrates them out. It moves the experts with weights above a threshold, nearly all that
+matter; weights are reflected at the threshold, so that the reverse move would choose the same experts. Where no weight
+is above it, as with few positive rows, all experts move and are reflected from below. A random tenth of the moves has
+no threshold and moves all experts.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
 from softpolytope.parallel import Blocks
 
 MIN_WEIGHT = 0.01
-CHANCE_OF_ALL = 0.1
+PROBABILITY_OF_ALL = 0.1
 TARGET_ACCEPTANCE = 0.8
 MAX_LOSS = 1000.0  # of log density along a trajectory
 
@@ -35,24 +35,21 @@ class StepSize:
     error: float = 0.0
     n_updates: int = 0
 
-    def learn(self, acceptance: float) -> None:
-        """Move the step size towards the target acceptance."""
+    def learn(self, acceptance: float, *, is_last: bool) -> None:
+        """Move the step size towards the target acceptance; after the last sweep of burn-in, fix it at its average."""
         self.n_updates += 1
         share = 1.0 / (self.n_updates + 10)
         self.error += share * (TARGET_ACCEPTANCE - acceptance - self.error)
         self.log_step = float(np.clip(0.0 - np.sqrt(self.n_updates) / 0.05 * self.error, -20.0, 2.0))
         weight = self.n_updates**-0.75
         self.log_average += weight * (self.log_step - self.log_average)
-
-    def settle(self) -> None:
-        """Fix the step size at its average."""
-        if self.n_updates:
+        if is_last:
             self.log_step = self.log_average
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """How far a move goes: 1 to 2 n_steps - 1 leapfrog steps of about the size given."""
+    """Length of a move: 1 to 2 n_steps - 1 leapfrog steps of about the given size."""
 
     log_step: float
     n_steps: int
@@ -62,11 +59,11 @@ class Trajectory:
 def move_by_hamiltonian(
     state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, trajectory: Trajectory, rng: Generator
 ) -> float:
-    """Move beta, and log r if it is not held, along a trajectory; return the acceptance probability.
+    """Move beta, and log r unless it is fixed, along a trajectory; return the acceptance probability.
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
-    moved, lower, upper = _chosen(state.log_weights, has_threshold=rng.random() >= CHANCE_OF_ALL)
+    moved, lower, upper = _choose_experts(state.log_weights, has_threshold=rng.random() >= PROBABILITY_OF_ALL)
     blocks.broadcast(LatentBlock.hold, ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatLogPosterior(
@@ -85,16 +82,16 @@ def move_by_hamiltonian(
         momentum[-n_moved:] = 0.0
     uniform = rng.random()
 
-    value, slope = target.value_and_gradient(position)
+    value, gradient = target.value_and_gradient(position)
     energy = value - 0.5 * momentum.dot(momentum)
     for number in range(length):
         kick = 0.5 * step if number == 0 else step
-        _leapfrog.kick_and_drift(position, momentum, slope, kick, step, n_moved, lower, upper)
-        value, slope = target.value_and_gradient(position)
-        # A trajectory that has left the ground, or what can be computed, is lost: its end would be rejected.
+        _leapfrog.kick_and_drift(position, momentum, gradient, kick, step, n_moved, lower, upper)
+        value, gradient = target.value_and_gradient(position)
+        # Divergent trajectory: certain to be rejected, so stop early.
         if not energy - value <= MAX_LOSS:
             return 0.0
-    momentum += 0.5 * step * slope
+    momentum += 0.5 * step * gradient
     gain = value - 0.5 * momentum.dot(momentum) - energy
     if not gain >= -MAX_LOSS:
         return 0.0
@@ -106,8 +103,8 @@ def move_by_hamiltonian(
     return acceptance
 
 
-def _chosen(log_weights: FloatArray, *, has_threshold: bool) -> tuple[BoolArray, float, float]:
-    """Which experts move, and the bounds between which their log weights must stay for the same ones to be chosen."""
+def _choose_experts(log_weights: FloatArray, *, has_threshold: bool) -> tuple[BoolArray, float, float]:
+    """Return the experts that move, and the bounds that keep their log weights from changing this choice."""
     everyone = np.ones(len(log_weights), dtype=bool)
     if not has_threshold:
         return everyone, -np.inf, np.inf

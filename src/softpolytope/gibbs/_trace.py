@@ -70,13 +70,18 @@ class Trace:
         """Number of sweeps recorded."""
         return len(self.log_likelihood)
 
-    def record(self, draw: Draw, mass: float, concentration: float, acceptance: float) -> None:
-        """Append the numbers of a sweep."""
+    def record(self, draw: Draw, mass: float, concentration: float, acceptance: float, schedule: Schedule) -> None:
+        """Append the numbers of a sweep, and retain its draw if the schedule says so or it is the best."""
         self.log_likelihood.append(draw.log_likelihood)
         self.n_active.append(draw.n_active)
         self.mass.append(mass)
         self.concentration.append(concentration)
         self.acceptance.append(acceptance)
+        if schedule.is_kept(draw.sweep):
+            self.draws.append(draw)
+        is_best = self.best is None or draw.log_likelihood > self.best.log_likelihood
+        if draw.sweep >= schedule.n_burn_in and is_best:
+            self.best = draw
 
     def to_arrays(self) -> dict[str, FloatArray]:
         """Return everything as named arrays."""
