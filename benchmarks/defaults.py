@@ -1,6 +1,6 @@
 """How the defaults were chosen: one parameter changed at a time, judged on rows that no test part has.
 
-    python benchmarks/defaults.py --data-home DIR [--out docs/defaults.csv]
+    python benchmarks/defaults.py --data-home DIR [--out docs/results/defaults.csv]
 
 Problems: the training parts of the paper's six small sets, three quarters of each to learn from and a quarter to judge
 by; and five other sets, with their own test parts (at most 3,000 rows). Test parts of the paper's sets are not read.
@@ -77,7 +77,7 @@ def main():
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data-home", default=os.environ.get("SOFTPOLYTOPE_DATA"))
-    parser.add_argument("--out", type=Path, default=Path("docs/defaults.csv"))
+    parser.add_argument("--out", type=Path, default=Path("docs/results/defaults.csv"))
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     done = set()

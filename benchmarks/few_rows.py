@@ -1,6 +1,6 @@
 """Modes against chains where rows are few: what "auto" should do.
 
-    python benchmarks/few_rows.py --data-home DIR    prints the table of docs/defaults.md; half an hour
+    python benchmarks/few_rows.py --data-home DIR    prints the table of docs/results/defaults.md; half an hour
 
 Some rows of the training parts to learn from, the other training rows to judge by; ten draws of the rows per set.
 """

@@ -1,6 +1,6 @@
 """Do intervals of the probability cover it? Rows from laws whose probabilities are known.
 
-    python benchmarks/intervals.py    prints the table of docs/defaults.md; ten minutes
+    python benchmarks/intervals.py    prints the table of docs/results/defaults.md; ten minutes
 
 Share of 500 new rows whose true P(y = 1) lies in the 89 % interval, and the interval's mean width; means over sets of
 data.

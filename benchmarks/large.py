@@ -1,6 +1,6 @@
 """A million rows: time, memory and error of `fit`, and of `partial_fit` in batches.
 
-    python benchmarks/large.py             prints the table of docs/defaults.md; about five minutes
+    python benchmarks/large.py             prints the table of docs/results/defaults.md; about five minutes
     python benchmarks/large.py --rows 1e5  fewer rows
 
 Two interleaved half rings in two columns, eighteen columns of noise. Each part is a process of its own, with two

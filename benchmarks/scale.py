@@ -1,9 +1,9 @@
 """Rows beyond memory and beyond one machine: time, bytes and memory of a sweep.
 
-    python benchmarks/scale.py                        all parts, into docs/scale.csv; about half an hour
+    python benchmarks/scale.py                        all parts, into docs/results/scale.csv; about half an hour
     python benchmarks/scale.py overhead workers       some parts; measured rows are not measured again
     python benchmarks/scale.py rows --most-rows 1e6   fewer rows
-    python benchmarks/scale.py --table                the tables of docs/scale.md from docs/scale.csv
+    python benchmarks/scale.py --table                the tables of docs/results/scale.md from docs/results/scale.csv
 
 Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers (part rows: 5 and 2), rows in files. Each
 measurement is a process of its own, so that a peak of memory is its own; workers are processes with one thread each.
@@ -43,7 +43,7 @@ from softpolytope.parallel._partition_blocks import open_partition_store
 from softpolytope.parallel._sources import open_source
 
 N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
-RESULTS = Path(__file__).parent.parent / "docs" / "scale.csv"
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "scale.csv"
 FIELDS = ("part", "rows", "scan", "home", "cores", "max_memory", "seconds", "cpu", "peak", "bytes")
 PART_ROWS = 1_000_000
 
@@ -244,7 +244,7 @@ def run(parts, most_rows, folder):
 
 
 def table():
-    """The tables of docs/scale.md."""
+    """The tables of docs/results/scale.md."""
     rows = known()
     for part in PARTS:
         print(

@@ -1,6 +1,6 @@
 """Chains that begin at random places against chains that begin at modes, and both against the modes themselves.
 
-    python benchmarks/starts.py --data-home DIR    a quarter of an hour; prints the table of docs/defaults.md
+    python benchmarks/starts.py --data-home DIR    a quarter of an hour; prints the table of docs/results/defaults.md
 
 Judged on a quarter of the training parts, never on test parts: log-loss and error of the mean draw, R-hat of the
 log-likelihood over four chains of one labeling, and sweeps until the log-likelihood first reaches the tenth

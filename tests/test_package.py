@@ -77,7 +77,7 @@ def test_import_is_light():
     assert "numpy" in loaded[1]
 
 
-def test_readme_tells_the_truth(capsys):
+def test_readme_examples_print_the_stated_output(capsys):
     """The Python code of the README runs, and prints what the README says it prints.
 
     The last of two or three digits of a mode depends on the kernels that BLAS has for the processor.
@@ -88,7 +88,7 @@ def test_readme_tells_the_truth(capsys):
     for block in blocks:
         exec(block, {})  # noqa: S102
     printed = capsys.readouterr().out
-    claimed = re.search(r"^It prints.*?\n\n```\n(.*?)```", readme, flags=re.DOTALL | re.MULTILINE)[1]
+    claimed = re.search(r"^Output .*?\n\n```\n(.*?)```", readme, flags=re.DOTALL | re.MULTILINE)[1]
     number = r"-?\d+\.\d+"
     assert re.split(number, printed) == re.split(number, claimed)
     values = [[float(found) for found in re.findall(number, text)] for text in (printed, claimed)]

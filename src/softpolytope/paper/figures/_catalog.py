@@ -61,7 +61,7 @@ class PaperFigure:
         return draw(f"{title} ({describe_chain(classifier)})", model, classifier, model.rows(protocol))
 
 
-# Seconds are those of one core of the machine that docs/figures.md was made on: they decide the order of the fits and
+# Seconds are those of one core of the machine that docs/results/figures.md was made on: they decide the order of the fits and
 # the time said to be left, nothing else.
 _TWO_DIMENSIONAL = (
     (1, "circle_sum", FigureModel("circle", "sum", 1, 4.0), "sum-softplus regression, circle"),

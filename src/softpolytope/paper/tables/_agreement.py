@@ -5,17 +5,17 @@ from typing import get_args
 
 from softpolytope.paper.tables._plan import BY_KEY, LARGE, SMALL
 from softpolytope.paper.tables._printed import Quantity, printed
-from softpolytope.paper.tables._reasons import Difference, explain
+from softpolytope.paper.tables._reasons import Difference, explain, fold
 from softpolytope.paper.tables._summary import EXPERTS_TOLERANCE, Summary
 
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
-ABOUT_REASONS = "The reasons, and the numbers in them, refer to the run in docs/reproduction.jsonl.\n\n"
+ABOUT_REASONS = "The reasons, and the numbers in them, refer to the run in docs/results/reproduction.jsonl.\n\n"
 
 
 def overview(summary: Summary) -> str:
     """Return a list with the counts."""
     lines = [
-        line
+        fold(line)
         for title, cells in _groups().items()
         for quantity in QUANTITIES
         if (line := _count(summary, title, cells, quantity))

@@ -1,4 +1,4 @@
-"""The page docs/reproduction.md: tables, agreement with the paper, differences, costs."""
+"""The page docs/results/reproduction.md: tables, agreement with the paper, differences, costs."""
 
 import csv
 import json

@@ -52,7 +52,7 @@ REASONS = (
         """
         the paper does not say how the two sides are combined into one label (see above). One partition, the tenth, has
         33 % and accounts for a third of the difference. More steps do not explain it: all 32 million in training, with
-        the parameters that cross-validation had chosen, gave 24.5 over ten partitions (scratch runs). Neither do K or
+        the parameters that cross-validation had chosen, gave 24.5 over ten partitions. Neither do K or
         C: over five partitions the better side alone has at best 23.8, at C = 1e-4 and any K from 3 to 40, and no C of
         the grid gives less; the scores of both sides together have at best 25.2, over C and K up to 20 of either side
         (four partitions, fewer steps).
@@ -78,7 +78,7 @@ REASONS = (
         "lr",
         LARGE,
         """
-        the folds that choose C are not in the paper. Fitted to all training rows (scratch runs), C of 32 or more has
+        the folds that choose C are not in the paper. Fitted to all training rows, C of 32 or more has
         7.99 to 8.00 % on ijcnn1; on a9a, 1/4, 1 and 2 have 15.00 %, and 16 or more have 15.03 to 15.04.
         """,
     ),
@@ -151,5 +151,9 @@ def explain(differences: Sequence[Difference]) -> list[str]:
 def _item(differences: Sequence[Difference], reason: str) -> str:
     quantity = "Errors" if differences[0].quantity == "error" else "Numbers of experts"
     title = f"{quantity} of {BY_KEY[differences[0].method].title}"
-    text = f"- **{title}**, {', '.join(map(str, differences))}: {' '.join(reason.split())}"
-    return textwrap.fill(text, LINE_LENGTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return fold(f"- **{title}**, {', '.join(map(str, differences))}: {' '.join(reason.split())}")
+
+
+def fold(item: str) -> str:
+    """Return an item of a list in lines of limited length."""
+    return textwrap.fill(item, LINE_LENGTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
