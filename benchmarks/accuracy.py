@@ -1,16 +1,18 @@
-"""The default classifier against others on all benchmark sets: error, log-loss, Brier score, calibration, times.
+"""Compare the default classifier with six others on all benchmark sets: errors, calibration and times.
 
-    python benchmarks/accuracy.py --data-home DIR            runs what docs/results/accuracy.csv does not have, then the table
+    python benchmarks/accuracy.py --data-home DIR            run what accuracy.csv lacks, then print the page
     python benchmarks/accuracy.py --data-home DIR --methods softpolytope "logistic regression" --sets banana
-    python benchmarks/accuracy.py --table                    the table alone, as Markdown; --paper FILE for its errors
+    python benchmarks/accuracy.py --table                    print the page only; --paper FILE adds the paper's errors
 
-Every fit is one task of a process with one thread, two processes at a time, so times compare within the run. Ours has
-its defaults and no tuning. Logistic regression and SVM are tuned as in the paper: C by 5-fold cross-validation over
-2^-10..2^15; C and gamma by 3-fold cross-validation over 2^-5..2^5, 121 points. From 10,000 rows on logistic regression
-has C = 1, and the SVM's grid at most 2,000 rows (on ijcnn1 and a9a the paper's values, and no search).
-The SVM's probabilities are Platt's, by 3-fold cross-validation of the tuned machine (on ijcnn1 and a9a by a hold-out);
-its fit time is that of the grid search. The RVM's kernel width is tuned by 3-fold cross-validation over 2^-5..2^5.
-Others have their defaults. Needs fastrvm and lightgbm.
+The file and the page are in docs/results.
+
+Every fit runs in a process with one thread, two processes at a time, so times compare within a run. The default
+classifier is not tuned. Logistic regression and SVM are tuned as in the paper: C by 5-fold cross-validation over
+2^-10..2^15; C and gamma by 3-fold cross-validation over 2^-5..2^5, 121 points. From 10,000 rows on, logistic regression
+uses C = 1, and the SVM's grid search at most 2,000 rows (on ijcnn1 and a9a the paper's values without a search). The
+SVM's probabilities are Platt's, by 3-fold cross-validation of the tuned machine (on ijcnn1 and a9a by a hold-out); its
+fit time is that of the grid search. The RVM's kernel width is tuned by 3-fold cross-validation over 2^-5..2^5. The
+others use their defaults. Requires fastrvm and lightgbm.
 """
 
 import argparse
@@ -72,7 +74,7 @@ def support_vectors(name, X, y):
 
 
 def large_support_vectors(X, y, tuned):
-    """The paper's parameters; Platt's law is fitted to a fifth of the rows, by a machine that has not seen them."""
+    """Fit with the paper's parameters; calibrate by Platt's method on a fifth of the rows, held out."""
     start = time.perf_counter()
     machine = SVC(**tuned, cache_size=1000).fit(X, y)
     seconds = time.perf_counter() - start
@@ -84,7 +86,7 @@ def large_support_vectors(X, y, tuned):
 
 
 class _Machine:
-    """Labels by the machine itself, probabilities by a law of its scores."""
+    """A machine that predicts labels itself, and probabilities by a calibration of its scores."""
 
     def __init__(self, machine, predict_proba):
         self.predict = machine.predict
@@ -101,12 +103,12 @@ def relevance_vectors(_name, X, y):
 
 
 def gaussian_process(_name, X, y):
-    """A squared-exponential kernel, its parameters by marginal likelihood."""
+    """A squared-exponential kernel with parameters by marginal likelihood."""
     return GaussianProcessClassifier(ConstantKernel() * RBF(np.sqrt(X.shape[1])), random_state=0).fit(X, y), None
 
 
 def boosting(_name, X, y):
-    """scikit-learn's, with its defaults."""
+    """HistGradientBoosting with its defaults."""
     return HistGradientBoostingClassifier(random_state=0).fit(X.toarray() if sparse.issparse(X) else X, y), None
 
 
@@ -158,14 +160,14 @@ def run(method, name, partition, data_home):
 
 
 def calibration_error(probabilities, labels):
-    """Mean distance of probabilities from frequencies over 15 bins of equal width, weighted by their rows."""
+    """Return the mean distance of probabilities from frequencies over 15 bins, weighted by their rows."""
     bins = np.minimum((probabilities * N_BINS).astype(int), N_BINS - 1)
     sums = [np.bincount(bins, weights, N_BINS) for weights in (probabilities, labels)]
     return np.abs(sums[0] - sums[1]).sum() / len(labels)
 
 
 def main():
-    """Run what is missing and print the table."""
+    """Run the missing fits and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data-home", default=os.environ.get("SOFTPOLYTOPE_DATA"))
     parser.add_argument("--out", type=Path, default=Path("docs/results/accuracy.csv"))
@@ -182,7 +184,7 @@ def main():
 
 
 def run_missing(options):
-    """Append the results that the file does not have."""
+    """Append the results that the file lacks."""
     done = set()
     if options.out.exists():
         with options.out.open() as file:
@@ -207,7 +209,7 @@ def run_missing(options):
 
 
 def print_tables(rows, paper):
-    """The page docs/results/accuracy.md: one table per score, sets down, methods across; then ratios to the paper's SVM."""
+    """Print the page docs/results/accuracy.md: a table of sets and methods per score, and ratios to the paper's SVM."""
     print(HEADER)
     names = [name for name in BENCHMARK_SETS if any(row["set"] == name for row in rows)]
     methods = [method for method in METHODS if any(row["method"] == method for row in rows)]

@@ -1,8 +1,9 @@
-"""What checkpoints cost: the time of small fits with them over the time without, in one run.
+"""Measure the cost of checkpoints: the time of small fits with them over the time without.
 
-`python benchmarks/checkpoints.py [--fsync SECONDS] [--repeats N]`. Fits with and without take turns, and the fastest of
-each are compared, because the machine may be busy with something else; `--fsync` makes every wait for the disk at least
-so long, as slow disks do.
+    python benchmarks/checkpoints.py [--fsync SECONDS] [--repeats N]
+
+Fits with and without checkpoints alternate, and the fastest of each are compared, because other work may run on the
+machine. `--fsync` delays every wait for the disk by a minimum, like a slow disk.
 """
 
 import argparse
@@ -40,7 +41,7 @@ class Syncs:
 
 
 def seconds_of(settings: dict[str, Any], folder: Path | None) -> float:
-    """Fit once."""
+    """Run one fit and return its seconds."""
     X, y = make_moons(500, noise=0.25, random_state=0)
     start = time.perf_counter()
     SumStackSoftplusClassifier(random_state=0, n_jobs=1, checkpoint=folder, **settings).fit(X, y)
@@ -48,7 +49,7 @@ def seconds_of(settings: dict[str, Any], folder: Path | None) -> float:
 
 
 def measure(settings: dict[str, Any], n_repeats: int, syncs: Syncs) -> tuple[float, float, int, int]:
-    """Return the fewest seconds without and with, and files and waits for the disk of the last fit."""
+    """Return the fewest seconds without and with checkpoints, and files and disk waits of the last fit."""
     without, within = [], []
     for _ in range(n_repeats):
         without.append(seconds_of(settings, None))

@@ -1,9 +1,10 @@
-"""The command line on a large CSV file: time and peak memory of `fit` and `predict`, each in a process of its own.
+"""Measure time and peak memory of `softpolytope fit` and `predict` on a large CSV file.
 
     python benchmarks/cli_large.py             a million rows; prints the table of docs/command_line.md, ten minutes
     python benchmarks/cli_large.py --rows 1e5  fewer rows
 
-Two interleaved half rings in two columns, seventeen columns of noise, one of categories; a few cells are missing.
+Each command runs in its own process. The data are two interleaved half rings in two columns, and seventeen columns of
+noise, one of them of categories; a few cells are missing.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def write_table(path, n_rows):
 
 
 def measured(arguments):
-    """Seconds by the clock and of work, peak memory in GB and exit code of a command."""
+    """Return wall-clock and processor seconds, peak memory in GB and exit code of a command."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "softpolytope.cli", *arguments]
     child = os.posix_spawn(sys.executable, command, os.environ)

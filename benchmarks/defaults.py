@@ -1,10 +1,10 @@
-"""How the defaults were chosen: one parameter changed at a time, judged on rows that no test part has.
+"""Change one default at a time, and measure error and log-loss on held-out rows.
 
     python benchmarks/defaults.py --data-home DIR [--out docs/results/defaults.csv]
 
-Problems: the training parts of the paper's six small sets, three quarters of each to learn from and a quarter to judge
-by; and five other sets, with their own test parts (at most 3,000 rows). Test parts of the paper's sets are not read.
-Resumable: what the file has is not run again.
+The data are the training parts of the paper's six small sets, three quarters of each for training and a quarter for
+evaluation, and five other sets with their own test parts (at most 3,000 rows). Test parts of the paper's sets are not
+read. Settings that the file already has are not run again.
 """
 
 import argparse
@@ -27,7 +27,7 @@ FIELDS = ("setting", "set", "partition", "error", "log_loss", "seconds")
 
 
 def learned(shape):
-    """A prior of this shape, its rate learned."""
+    """Return a prior of this shape with a learned rate."""
     return Prior(precision_shape=shape, precision_rate="learned")
 
 
@@ -52,7 +52,7 @@ SETTINGS = {
 
 
 def problem(name, partition, data_home):
-    """Rows to learn from and rows to judge by."""
+    """Return training rows and evaluation rows."""
     split = load_benchmark(name, partition, data_home)
     if name in OTHERS:
         return split.X_train, split.y_train, split.X_test[:3000], split.y_test[:3000]
@@ -62,7 +62,7 @@ def problem(name, partition, data_home):
 
 
 def run(setting, name, partition, data_home):
-    """One fit."""
+    """Fit and evaluate one setting."""
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = problem(name, partition, data_home)
     start = time.perf_counter()
@@ -74,7 +74,7 @@ def run(setting, name, partition, data_home):
 
 
 def main():
-    """Run what is missing and print the table."""
+    """Run the missing fits and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data-home", default=os.environ.get("SOFTPOLYTOPE_DATA"))
     parser.add_argument("--out", type=Path, default=Path("docs/results/defaults.csv"))

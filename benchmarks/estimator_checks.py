@@ -1,4 +1,4 @@
-"""scikit-learn's estimator checks on the four classifiers as constructed by default; exits with 1 if one fails.
+"""Run scikit-learn's estimator checks on the four classifiers with their defaults; exit with 1 if one fails.
 
 python benchmarks/estimator_checks.py
 """

@@ -1,8 +1,9 @@
-"""Modes against chains where rows are few: what "auto" should do.
+"""Compare modes with chains for few rows, to decide when "auto" should sample.
 
     python benchmarks/few_rows.py --data-home DIR    prints the table of docs/results/defaults.md; half an hour
 
-Some rows of the training parts to learn from, the other training rows to judge by; ten draws of the rows per set.
+A model learns from some rows of the training parts and is evaluated on the other training rows; ten draws of the rows
+per set.
 """
 
 import argparse

@@ -43,7 +43,7 @@ Hashes = dict[str, str]
 
 
 def rows(n_rows: int = 160, n_features: int = 3, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose class depends on their distance from the origin and a little on chance."""
+    """Return rows whose class depends on their distance from the origin, with some noise."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(n_rows, n_features))
     radius = (X[:, :2] ** 2).sum(axis=1) + 0.3 * rng.normal(size=n_rows)

@@ -1,10 +1,10 @@
-"""Damaged and hostile model files: none may run code, crash, or make room for more than it declares.
+"""Load damaged and hostile model files: none may run code, crash, or allocate more memory than it declares.
 
     python benchmarks/fuzz_model_files.py --files 100000
 
-Every file is a good one, of chains or of modes and with the state of the fit, with bytes flipped, cut, repeated or
+Every file is a valid one, of chains or of modes and with the state of the fit, with bytes flipped, cut, repeated or
 inserted, or with an edited header under correct checksums. It must load as a model that predicts, or raise a
-ModelFileError; memory may peak at twice the file's size, and a little.
+ModelFileError; memory may peak slightly above twice the file's size.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def good_file(path, kind="chains"):
 
 
 def mutated(good, rng):
-    """A damaged copy."""
+    """Return a damaged copy."""
     kind = rng.randrange(6)
     data = bytearray(good)
     if kind == 0:
@@ -72,7 +72,7 @@ def mutated(good, rng):
 
 
 def edited(good, rng):
-    """A copy with a changed header or array, under correct checksums."""
+    """Return a copy with a changed header or array, under correct checksums."""
     with zipfile.ZipFile(io.BytesIO(good)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     if rng.random() < 0.7:
@@ -116,7 +116,7 @@ STRANGE = [
 
 
 def _edit(node, rng):
-    """Change one thing somewhere in a tree of dicts and lists."""
+    """Change one value in a tree of dicts and lists."""
     while True:
         keys = list(node) if isinstance(node, dict) else list(range(len(node)))
         if not keys:
@@ -133,7 +133,7 @@ def _edit(node, rng):
 
 
 def try_file(path, size):
-    """Load a file; returns "loaded" or "refused" and complains of anything else."""
+    """Load a file; return "loaded" or "refused", and raise for anything else."""
     tracemalloc.start()
     try:
         model = load_model(path)
@@ -154,7 +154,7 @@ def try_file(path, size):
 
 
 def main():
-    """Try as many files as asked for."""
+    """Try the requested number of files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

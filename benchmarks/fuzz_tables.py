@@ -1,10 +1,10 @@
-"""Damaged and strange tables: none may end a command with a traceback, hang it or fill the memory.
+"""Read damaged and unusual tables: none may end a command with a traceback, hang it or exhaust the memory.
 
     python benchmarks/fuzz_tables.py --files 100000
 
-Every file is a good CSV, Parquet or svmlight file with bytes flipped, cut, repeated or inserted, or with cells, lines
-or the header replaced by strange ones. `softpolytope predict` must write a file and exit with 0, or exit with 2 and
-leave nothing; to study the file for a fit must work or raise a TableError.
+Every file is a valid CSV, Parquet or svmlight file with bytes flipped, cut, repeated or inserted, or with cells, lines
+or the header replaced by unusual ones. `softpolytope predict` must write a file and exit with 0, or exit with 2 and
+leave nothing; inferring a schema for a fit must work or raise a TableError.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from softpolytope.tabular import open_table
 from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows
 
 ENDINGS = (".csv", ".svm", ".parquet")
-# Growth of the process over the whole run that is no sign of a file having filled the memory, MB.
+# Growth of the process over the whole run, in MB, that is not a sign of a file having filled the memory.
 ALLOWANCE = 700
 STRANGE = [
     b"", b'"', b'""', b"'", b"\n", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b",", b";",
@@ -38,7 +38,7 @@ STRANGE = [
 
 
 def good_files():
-    """The bytes of a good file of each kind, by ending; Parquet only where pyarrow is installed."""
+    """Return the bytes of a valid file of each kind, by suffix; Parquet only if pyarrow is installed."""
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(30, 2)).round(3)
     colors = rng.choice(["red", "blue", "green, or so", ""], 30)
@@ -66,7 +66,7 @@ def good_files():
 
 
 def write_models(folder, files):
-    """A model for each kind of file; returns their paths."""
+    """Save a model for each kind of file; return their paths."""
     paths = {}
     for ending, target in ((".csv", "y"), (".svm", "label")):
         table = folder / f"good{ending}"
@@ -78,7 +78,7 @@ def write_models(folder, files):
 
 
 def mutated(good, rng):
-    """A damaged copy."""
+    """Return a damaged copy."""
     data = bytearray(good)
     for _ in range(rng.choice([1, 1, 2, 4])):
         kind = rng.randrange(6)
@@ -101,7 +101,7 @@ def mutated(good, rng):
 
 
 def _with_strange_cell(data, rng):
-    """One cell replaced, where the bytes have lines and cells."""
+    """Return bytes with one cell replaced, if they have lines and cells."""
     lines = data.split(b"\n")
     number = rng.randrange(len(lines))
     delimiter = b"," if b"," in lines[number] else b" "
@@ -112,7 +112,7 @@ def _with_strange_cell(data, rng):
 
 
 def _with_strange_line(data, rng):
-    """A line dropped, moved, made twice or replaced."""
+    """Return text with a line dropped, moved, repeated or replaced."""
     lines = data.split(b"\n")
     number = rng.randrange(len(lines))
     line = lines.pop(number)
@@ -127,14 +127,14 @@ def _with_strange_line(data, rng):
 
 
 def try_table(table, model, out):
-    """Predict and study one file; returns "predicted" or "refused" and complains of anything else."""
-    told = io.StringIO()
-    with contextlib.redirect_stderr(told):
+    """Predict one file; return "predicted" or "refused", and raise for anything else."""
+    messages = io.StringIO()
+    with contextlib.redirect_stderr(messages):
         code = run_command(["predict", str(model), str(table), "-o", str(out)])
     if (code, out.exists()) not in {(0, True), (2, False)}:
-        raise RuntimeError(f"exit code {code}, output {out.exists()}: {told.getvalue()}")
-    if code == 2 and not told.getvalue().startswith("softpolytope: "):
-        raise RuntimeError(f"no word of what was wrong: {told.getvalue()!r}")
+        raise RuntimeError(f"exit code {code}, output {out.exists()}: {messages.getvalue()}")
+    if code == 2 and not messages.getvalue().startswith("softpolytope: "):
+        raise RuntimeError(f"no message about the error: {messages.getvalue()!r}")
     out.unlink(missing_ok=True)
     with contextlib.suppress(TableError):
         opened = open_table(table)
@@ -148,7 +148,7 @@ def try_table(table, model, out):
 
 
 def fuzz(n_files, seed, folder):
-    """Try files; returns how many were predicted and refused, by ending."""
+    """Try files; return how many were predicted and refused, by suffix."""
     rng = random.Random(seed)  # noqa: S311  # no secret
     files = good_files()
     models = write_models(folder, files)
@@ -168,7 +168,7 @@ def fuzz(n_files, seed, folder):
 
 
 def main():
-    """Try as many files as asked for."""
+    """Try the requested number of files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -180,8 +180,8 @@ def main():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         counts = fuzz(options.files, options.seed, Path(folder))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
-    told = ", ".join(f"{count} {ending} {answer}" for (ending, answer), count in counts.items())
-    print(f"{options.files} files: {told}; memory grew by {grown:.0f} MB; {time.perf_counter() - start:.0f} s")
+    summary = ", ".join(f"{count} {ending} {answer}" for (ending, answer), count in counts.items())
+    print(f"{options.files} files: {summary}; memory grew by {grown:.0f} MB; {time.perf_counter() - start:.0f} s")
     if grown > ALLOWANCE:
         raise SystemExit("a file made the process grow too much")
 

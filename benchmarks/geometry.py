@@ -1,10 +1,10 @@
-"""The geometry's promises on as many random models and rows as one likes; exits with 1 if one is broken.
+"""Check the guarantees of the geometry on random models and rows; exit with 1 if one is violated.
 
     python benchmarks/geometry.py --cases 100000     theorems, faces and shares on random models
     python benchmarks/geometry.py --rows 1000        counterfactuals of fitted models, dense search in two features
 
 A case is a random model (weights from 1e-6 to 1e3, 1 to 20 layers, thresholds from .01 to .99) and rows around it, half
-of them next to where an expert's vote changes.
+of them next to a point where an expert's vote changes.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class Case:
 
 
 def random_case(seed, n_layers=None, log_weight=None, threshold=None):
-    """A case; what is not given is random too."""
+    """Draw a case; arguments that are not given are random too."""
     rng = np.random.default_rng(seed)
     n_layers = int(rng.choice([1, 1, 2, 3, 5, 20])) if n_layers is None else n_layers
     threshold = float(rng.uniform(0.01, 0.99)) if threshold is None else threshold
@@ -67,7 +67,7 @@ def random_case(seed, n_layers=None, log_weight=None, threshold=None):
 
 
 def _next_to_changes(polytopes, rows):
-    """Points between rows on which the first expert's vote differs, halved until they are close to the change."""
+    """Return points close to a change of the first expert's vote, by bisection between rows."""
     draw = polytopes.draw
     first = replace(
         polytopes, draw=Draws.from_parts([(draw.coefficients[:1], draw.expert_weights[:1], draw.is_active[:1], 0.0)])
@@ -88,13 +88,13 @@ def _next_to_changes(polytopes, rows):
 
 
 def broken_theorem(case):
-    """Rows that an expert lifts over the threshold although P is not above it: theorems 2 and 5 say there are none."""
+    """Return violations of theorems 2 and 5: rows with a yes vote at which P is not above the threshold."""
     needed = needed_rate(case.polytopes.threshold)
     return int(((case.n_yes > 0) & (case.rates < needed * (1.0 - ROUNDING))).sum())
 
 
 def broken_polytope(case):
-    """Rows outside the bounding polytope of a model of one layer although P is not above the threshold."""
+    """Return rows outside the bounding polytope of a one-layer model at which P is not above the threshold."""
     polytope = case.polytopes.bounding_polytope()
     slack = ROUNDING * (1.0 + np.abs(case.rows) @ np.abs(polytope.normals.T) + np.abs(polytope.offsets))
     is_outside = (case.rows @ polytope.normals.T > polytope.offsets + slack).any(axis=1)
@@ -103,19 +103,19 @@ def broken_polytope(case):
 
 
 def broken_converse(case):
-    """The control: rows where nobody votes yes and P is above the threshold all the same. There are such."""
+    """Return the control: rows without a yes vote at which P is above the threshold, which do exist."""
     needed = needed_rate(case.polytopes.threshold)
     return int(((case.n_yes == 0) & (case.rates > needed)).sum())
 
 
 def broken_cap(case):
-    """Rows where nobody votes yes and P is above what K experts below the threshold can make together."""
+    """Return rows without a yes vote at which P exceeds the cap of K experts below the threshold."""
     most = len(case.polytopes.draw.expert_weights) * needed_rate(case.polytopes.threshold)
     return int(((case.n_yes == 0) & (case.rates > most * (1.0 + ROUNDING))).sum())
 
 
 def broken_faces(case, expert=0):
-    """Rows in a box on which an expert votes yes outside its faces."""
+    """Return rows in a box at which an expert votes yes outside its faces."""
     box = Box(case.polytopes.features.lower, case.polytopes.features.upper)
     region = case.polytopes.regions[expert]
     faces = region.faces(box)
@@ -127,7 +127,7 @@ def broken_faces(case, expert=0):
 
 
 def broken_shares(case):
-    """Largest error of an explanation: contributions against lambda, relative, and shares against one."""
+    """Return the largest error of an explanation: contributions against lambda, relative, and shares against one."""
     experts, totals = expert_columns(case.polytopes, case.rows)
     n_rows = len(case.rows)
     is_fair = case.rates > 1e-290  # below, products of rates and weights lose digits to underflow
@@ -139,7 +139,7 @@ def broken_shares(case):
 
 
 def run_cases(n_cases):
-    """All promises on random models; returns how many were broken."""
+    """Check all guarantees on random models; return the number of violations."""
     broken = dict.fromkeys(("theorem 5", "theorem 2", "cap", "faces", "shares"), 0)
     worst, n_control, n_faces, start = 0.0, 0, 0, time.perf_counter()
     for seed in range(n_cases):
@@ -165,7 +165,7 @@ def run_cases(n_cases):
 
 
 def fitted_models():
-    """Models to leave: name, classifier, training rows."""
+    """Yield name, classifier and training rows of the models to explain."""
     sets = {
         "circle": make_circle(300, random_state=0),
         "xor": make_xor(300, random_state=0),
@@ -200,7 +200,7 @@ def dense_distances(model, X, rows, predicted):
 
 
 def run_counterfactuals(n_rows):
-    """Counterfactuals of random rows: flipped, and none nearer on a grid; returns how many were wrong."""
+    """Check that counterfactuals change the prediction and none on a grid is nearer; return the failures."""
     n_wrong = 0
     print("| model | rows | found | flipped | nearer on the grid | ms a row |\n| --- | --- | --- | --- | --- | --- |")
     for name, model, X in fitted_models():
@@ -217,7 +217,7 @@ def run_counterfactuals(n_rows):
 
 
 def main():
-    """Run what is asked for."""
+    """Run the requested checks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=0, help="random models")
     parser.add_argument("--rows", type=int, default=0, help="rows of each fitted model whose counterfactual is sought")

@@ -1,9 +1,9 @@
-"""Do intervals of the probability cover it? Rows from laws whose probabilities are known.
+"""Measure how often intervals of the probability cover the true one, on rows from laws of known probabilities.
 
     python benchmarks/intervals.py    prints the table of docs/results/defaults.md; ten minutes
 
-Share of 500 new rows whose true P(y = 1) lies in the 89 % interval, and the interval's mean width; means over sets of
-data.
+Share of 500 new rows whose true P(y = 1) lies in the 89 % interval, and the interval's mean width; means over data
+sets.
 """
 
 import argparse
@@ -23,12 +23,12 @@ FITS = {
 
 
 def line(X):
-    """One hyperplane."""
+    """A probability that depends on one hyperplane."""
     return 1.0 / (1.0 + np.exp(-(1.0 + 1.5 * X[:, 0] - X[:, 1])))
 
 
 def disc(X):
-    """High inside a disc, with a soft edge."""
+    """A probability that is high inside a disc with a soft edge."""
     return 0.05 + 0.9 / (1.0 + np.exp(4.0 * (np.hypot(X[:, 0], X[:, 1]) - 1.2)))
 
 
@@ -51,7 +51,7 @@ def main():
 
 
 def coverage(law, n_rows, seed, parameters):
-    """Of one data set."""
+    """Return coverage and width for one data set."""
     rng = np.random.default_rng(seed)
     X, X_new = rng.standard_normal((n_rows, 2)), rng.standard_normal((500, 2))
     y = rng.random(n_rows) < law(X)

@@ -62,7 +62,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What the case is, in a word or two."""
+        """Short description of the case."""
         model = {(False, False): "softplus", (True, False): "sum", (False, True): "stack", (True, True): "sum-stack"}
         kind = model[self.n_experts > 1, self.n_layers > 1]
         extras = ("" if self.prior == FIXED else " learned") + ("" if set(self.row_weights) == {1.0} else " weighted")
@@ -70,7 +70,7 @@ class Case:
 
 
 def draw_labels(case, state, rng):
-    """Labels given the parameters; a row of weight w is positive with the odds of its tempered likelihood."""
+    """Draw labels given the parameters; a row of weight w is positive with the odds of its tempered likelihood."""
     # The model by its definition; the sampler's own functions are not asked.
     activation = np.ones((case.n_experts, len(DESIGN)))
     for layer in range(case.n_layers):
@@ -78,14 +78,14 @@ def draw_labels(case, state, rng):
     positive = -np.expm1(-(np.exp(state.log_weights) @ activation))
     if set(case.row_weights) == {1.0}:
         return rng.random(len(DESIGN)) < positive, 1.0
-    # A tempered likelihood is no probability: p^w + (1 - p)^w is the weight that makes the pair an exact draw.
+    # A tempered likelihood is not a probability: p^w + (1 - p)^w is the weight that makes the pair an exact draw.
     weights = np.array(case.row_weights)
     up, down = positive**weights, (1.0 - positive) ** weights
     return rng.random(len(DESIGN)) * (up + down) < up, float(np.prod((up + down) / 2.0 ** np.maximum(1 - weights, 0)))
 
 
 def exact_draw(case, rng):
-    """Parameters and labels from their joint law."""
+    """Draw parameters and labels from their joint law."""
     while True:
         state = prior_state(case.n_experts, case.n_layers, DESIGN.shape[1], case.prior, rng)
         labels, acceptance = draw_labels(case, state, rng)
@@ -94,7 +94,7 @@ def exact_draw(case, rng):
 
 
 def variables(state, labels, counts):
-    """What is compared, on scales without heavy tails."""
+    """Return the compared quantities, on scales without heavy tails."""
     positive = [state.mass, state.concentration, *state.precisions.reshape(-1), *state.precision_rates.reshape(-1)]
     logs = np.log(np.maximum(positive, 1e-30))
     weights = np.clip(state.log_weights, -12.0, None)
@@ -103,7 +103,7 @@ def variables(state, labels, counts):
 
 
 def joint_draw(case, streams, replicate, rng):
-    """Parameters, labels and latent counts from their joint law, and a blocks for the rows."""
+    """Draw parameters, labels and latent counts from their joint law; return them with the blocks of the rows."""
     state, labels = exact_draw(case, rng)
     rows = InMemoryDataset(DESIGN, np.ones(2), labels, np.array(case.row_weights))
     blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.split())])
@@ -122,7 +122,7 @@ def fresh_draw(case, streams, replicate, rng):
 def swept_draw(case, streams, replicate, rng):
     """Variables of an exact draw after a few sweeps.
 
-    The collapsed scan draws its counts anew in every sweep, given parameters that the sweep then changes; they are
+    The collapsed scan draws its counts again in every sweep, given parameters that the sweep then changes; they are
     compared as drawn given the end state. The paper's scan keeps them as part of its state, and ends with them.
     """
     state, labels, _, blocks = joint_draw(case, streams, replicate, rng)
@@ -140,7 +140,7 @@ def swept_draw(case, streams, replicate, rng):
 
 
 def sample(case, n_replicates, seed):
-    """Variables of fresh exact draws (twice as many) and of swept ones."""
+    """Return variables of fresh exact draws (twice as many) and of swept ones."""
     rng = np.random.default_rng([seed, 1])
     streams = Streams([seed, 3])
     fresh = np.array([fresh_draw(case, streams, replicate, rng) for replicate in range(2 * n_replicates)])

@@ -1,9 +1,9 @@
-"""A million rows: time, memory and error of `fit`, and of `partial_fit` in batches.
+"""Measure time, memory and error of `fit`, and of `partial_fit` in batches, for a million rows.
 
     python benchmarks/large.py             prints the table of docs/results/defaults.md; about five minutes
     python benchmarks/large.py --rows 1e5  fewer rows
 
-Two interleaved half rings in two columns, eighteen columns of noise. Each part is a process of its own, with two
+Two interleaved half rings in two columns, eighteen columns of noise. Each part runs in its own process with two
 threads, so that the peak of memory is its own.
 """
 

@@ -1,6 +1,6 @@
-"""What a draw costs, as ratios to NumPy's standard_gamma on the same arrays in the same run.
+"""Measure the cost of a draw as a multiple of NumPy's standard_gamma on the same arrays in the same run.
 
-python benchmarks/laws.py            about ten seconds
+python benchmarks/laws.py    prints the tables of docs/laws.md; ten seconds
 """
 
 import subprocess
@@ -16,12 +16,12 @@ NAME = {"labeling": 0, "chain": 0, "sweep": 0, "step": 0, "block": 0}
 
 
 def seconds(function, repeat=7):
-    """Best time of a call: the one that other processes disturbed least."""
+    """Return the shortest time of a call, the least disturbed by other processes."""
     return min(timeit.repeat(function, number=1, repeat=repeat))
 
 
 def vector_draws():
-    """Polya-Gamma on the arrays of the target, and where its time goes by shape."""
+    """Time Polya-Gamma draws on typical arrays, and by shape."""
     rng = np.random.Generator(np.random.Philox(1))
     shape = rng.standard_gamma(0.5, N_DRAWS)
     tilt = rng.normal(0.0, 3.0, N_DRAWS)
@@ -45,7 +45,7 @@ def vector_draws():
 
 
 def single_draws():
-    """Laws whose naive cost grows with their argument: microseconds of one draw, call included."""
+    """Time laws whose naive cost grows with their argument: microseconds of one draw, call included."""
     rng = np.random.Generator(np.random.Philox(2))
     print("\n| one draw | microseconds |")
     print("| --- | --- |")
@@ -63,7 +63,7 @@ def single_draws():
 
 
 def streams():
-    """Opening a stream, beside NumPy's constructor."""
+    """Time opening a stream, compared with NumPy's constructor."""
     named = Streams(0)
     opening = min(timeit.repeat(lambda: named.generator(**NAME), number=20_000, repeat=3)) / 20_000
     constructing = min(timeit.repeat(lambda: np.random.Philox(key=1), number=2_000, repeat=3)) / 2_000
@@ -71,7 +71,7 @@ def streams():
 
 
 def import_time():
-    """Seconds that importing the package adds to importing scikit-learn, in fresh processes."""
+    """Return the seconds that importing the package adds to importing scikit-learn, in fresh processes."""
     code = (
         "import time; import sklearn; start = time.perf_counter(); import softpolytope, softpolytope.distributions, "
         "softpolytope.model._log_posterior; print(time.perf_counter() - start)"

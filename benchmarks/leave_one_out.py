@@ -1,9 +1,9 @@
-"""Does leave-one-out agree with cross-validation? Models of one and of several layers, by chains.
+"""Compare leave-one-out with cross-validation, for chains of models of one and of several layers.
 
     python benchmarks/leave_one_out.py saheart.csv    prints the table of docs/leave_one_out.md
 
-Sums of log-probabilities of all rows (elpd): by ArviZ from `to_datatree`, by ArviZ from the labelings' probabilities
-averaged draw by draw, which is wrong, and by ten-fold cross-validation.
+Sums of the log-probabilities of all rows (elpd): by ArviZ from `to_datatree`; by ArviZ from the labelings'
+probabilities averaged draw by draw, which is wrong; and by ten-fold cross-validation.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Which combination of one-against-rest regressions predicts several classes best: log-loss and error, cross-validated.
+"""Compare two combinations of one-versus-rest regressions by cross-validated log-loss and error.
 
-    python benchmarks/multiclass.py    about five minutes
+    python benchmarks/multiclass.py    prints the table of docs/results/prediction.md; five minutes
 
-Two ways to turn P(class) and P(not class) of every class into probabilities that sum to one: dividing P(class) by the
-sum, or dividing the odds by their sum, which is the law of independent labels given that exactly one of them is right.
+Probabilities that sum to one follow from P(class) and P(not class) of every class by dividing P(class) by the sum, or
+by dividing the odds by their sum, the law of independent labels given that exactly one of them is true.
 """
 
 import warnings

@@ -1,9 +1,9 @@
-"""What a prediction costs, as ratios in one run.
+"""Measure the cost of a prediction, as ratios within one run.
 
-    python benchmarks/predict.py --data-home DIR    about two minutes
+    python benchmarks/predict.py --data-home DIR    prints the table of docs/results/prediction.md; two minutes
 
-The model is a sum-stack classifier of five layers fitted to image (1,300 x 18), the support vector machine one tuned on
-the same rows. Times are the shortest of several, on one thread unless said otherwise.
+The model is a sum-stack classifier of five layers fitted to image (1,300 x 18), the support vector machine is tuned on
+the same rows. Times are the shortest of several, on one thread unless stated otherwise.
 """
 
 import argparse

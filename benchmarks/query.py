@@ -1,12 +1,13 @@
-"""Rows that `query` asks for against rows at random: what as many labels teach.
+"""Compare rows selected by `query` with random rows: the error after the same number of labels.
 
-    python benchmarks/query.py --data-home DIR    runs what docs/results/query.csv does not have, then the page; ten minutes
-    python benchmarks/query.py --data-home DIR --setup few                  chains that begin with ten labels
-    python benchmarks/query.py --data-home DIR --ways "query, parameters"   the same asking about parameters
-    python benchmarks/query.py --page             docs/results/query.md and docs/results/query.png alone, from docs/results/query.csv
+    python benchmarks/query.py --data-home DIR    run what query.csv lacks, then write the page; ten minutes
+    python benchmarks/query.py --data-home DIR --setup few                  chains that start with ten labels
+    python benchmarks/query.py --data-home DIR --ways "query, parameters"   the same with criterion="bald"
+    python benchmarks/query.py --page             write query.md and query.png only
 
-Of a pool of rows a few at random, two of each class at least, have labels; more are asked for, several at a time, and
-the classifier is fitted anew to all that have labels. All ways begin with the same rows. Needs matplotlib.
+Files are in docs/results. A few random rows of a pool, at least two of each class, are labeled; more are selected,
+several at a time, and the classifier is fitted again to all labeled rows. All ways start with the same rows. Requires
+matplotlib.
 """
 
 import argparse
@@ -36,7 +37,7 @@ N_SEEDS = 10
 
 @dataclass(frozen=True)
 class Setup:
-    """How a learning curve is run."""
+    """Settings of a learning curve."""
 
     title: str
     first: int  # labels at random
@@ -48,7 +49,7 @@ class Setup:
 
     @property
     def seeds(self):
-        """Ten of them."""
+        """The ten seeds of the setup."""
         return range(self.first_seed, self.first_seed + N_SEEDS)
 
 
@@ -70,7 +71,7 @@ SETUPS = {
     ),
 }  # fmt: skip
 LEGEND = {"query": "query", "query, parameters": "query about parameters", "random": "at random"}
-COLOURS = {"query": "#0072b2", "query, parameters": "#009e73", "random": "#d55e00"}
+COLORS = {"query": "#0072b2", "query, parameters": "#009e73", "random": "#d55e00"}
 
 PAGE = """\
 # Does active learning help?
@@ -127,7 +128,7 @@ def problem(name, seed, n_pool, data_home):
 
 
 def first_rows(labels, n, rng):
-    """Rows at random, drawn again until two at least are of each class."""
+    """Return random rows, drawn again until each class has at least two."""
     while True:
         rows = rng.permutation(len(labels))[:n]
         if 2 <= labels[rows].sum() <= n - 2:
@@ -135,7 +136,7 @@ def first_rows(labels, n, rng):
 
 
 def curve(key, data_home, labeled):
-    """Yield the points of a learning curve that come after those at which the given rows were labeled."""
+    """Yield the points of a learning curve that follow the given labeled rows."""
     name, seed, setup, way = key
     plan = SETUPS[setup]
     pool, labels, X_test, y_test = problem(name, seed, plan.n_pool, data_home)
@@ -163,7 +164,7 @@ def curve(key, data_home, labeled):
 
 
 def run(path, data_home, setup, ways):
-    """Append the points that the file does not have."""
+    """Append the points that the file lacks."""
     rows = read(path)
     with path.open("a", newline="") as file:
         writer = csv.writer(file)
@@ -182,7 +183,7 @@ def run(path, data_home, setup, ways):
 
 
 def read(path):
-    """The rows of the file, if there is one."""
+    """Return the rows of the file, if it exists."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
@@ -190,12 +191,12 @@ def read(path):
 
 
 def key_of(row):
-    """Which curve a row belongs to."""
+    """Return the keys of the curve that a row belongs to."""
     return row["set"], int(row["seed"]), row["setup"], row["way"]
 
 
 def curves(rows, name, setup, way, score):
-    """One score of all learning curves that are complete, by seed."""
+    """Return one score of all complete learning curves, by seed."""
     found, plan = {}, SETUPS[setup]
     for seed in plan.seeds:
         points = [float(row[score]) for row in rows if key_of(row) == (name, seed, setup, way)]
@@ -210,7 +211,7 @@ def area(points):
 
 
 def line(rows, name, setup, way, score):
-    """A line of the table, or none if there is nothing to compare."""
+    """Return a line of the table, or None if there is nothing to compare."""
     asked, random = (curves(rows, name, setup, which, score) for which in (way, "random"))
     seeds = sorted(asked.keys() & random.keys())
     if len(seeds) < 2:
@@ -233,7 +234,7 @@ def line(rows, name, setup, way, score):
 
 
 def table(rows):
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     head = ("set", "setup", "way", "score", "asked", "at random", "difference", "seeds won", "Wilcoxon p")
     lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
     for setup in SETUPS:
@@ -243,7 +244,7 @@ def table(rows):
 
 
 def plot(rows, path):
-    """Mean error by the number of labels, with bands of one standard error, one panel per set."""
+    """Plot the mean error by the number of labels, with bands of one standard error, one panel per set."""
     import matplotlib as mpl  # noqa: PLC0415  # only the page needs it
 
     mpl.use("Agg")
@@ -253,7 +254,7 @@ def plot(rows, path):
     for ax, (setup, name) in zip(axes.flat, product(SETUPS, SETS), strict=True):
         plan = SETUPS[setup]
         n_labels = np.arange(plan.first, plan.last + 1, plan.batch)
-        for way, color in COLOURS.items():
+        for way, color in COLORS.items():
             found = np.array(list(curves(rows, name, setup, way, "error").values()))
             if not len(found):
                 continue
@@ -270,7 +271,7 @@ def plot(rows, path):
 
 
 def main():
-    """Run what is missing, then write the page."""
+    """Run the missing fits, then write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data-home", default=os.environ.get("SOFTPOLYTOPE_DATA"))
     parser.add_argument("--setup", choices=tuple(SETUPS), default="later")

@@ -1,14 +1,14 @@
-"""Rows beyond memory and beyond one machine: time, bytes and memory of a sweep.
+"""Measure time, bytes and memory of a sweep for rows in partitions, in one process and on Dask workers.
 
     python benchmarks/scale.py                        all parts, into docs/results/scale.csv; about half an hour
     python benchmarks/scale.py overhead workers       some parts; measured rows are not measured again
     python benchmarks/scale.py rows --most-rows 1e6   fewer rows
-    python benchmarks/scale.py --table                the tables of docs/results/scale.md from docs/results/scale.csv
+    python benchmarks/scale.py --table                print the tables of docs/results/scale.md from the CSV file
 
 Twenty columns, a boundary in two of them, K = 20 experts, T = 3 layers (part rows: 5 and 2), rows in files. Each
-measurement is a process of its own, so that a peak of memory is its own; workers are processes with one thread each.
-A sweep here is a fixed sequence of calls, with eleven gradients in the collapsed scan: a chain's vary with its state.
-Besides the time on the wall, which other work on the machine lengthens, there is that of the processors, workers and
+measurement runs in its own process, so that a peak of memory is its own; workers are processes with one thread each.
+A sweep here is a fixed sequence of calls, with eleven gradients in the collapsed scan; the number in a chain varies.
+Besides wall-clock time, which other work on the machine lengthens, processor time is recorded, that of workers and
 scheduler included.
 """
 
@@ -49,7 +49,7 @@ PART_ROWS = 1_000_000
 
 
 def written(folder, n_rows):
-    """Files with rows and labels, made once."""
+    """Write files with rows and labels, if missing."""
     path = Path(folder) / f"X{n_rows}.npy"
     if not path.exists():
         temporary = path.with_suffix(".part")
@@ -69,7 +69,7 @@ def written(folder, n_rows):
 
 
 class Clock:
-    """Times of sweeps, and what went through the loopback interface until then."""
+    """Record times of sweeps and the bytes sent through the loopback interface so far."""
 
     def __init__(self):
         self.client = None
@@ -83,7 +83,7 @@ class Clock:
         self.moved.append(loopback_bytes())
 
     def result(self):
-        """Seconds a sweep on the wall and of processors, peak of memory, bytes moved a sweep."""
+        """Return wall-clock and processor seconds per sweep, peak memory, and bytes moved per sweep."""
         return self.seconds(), statistics.median(np.diff(self.cpu)), peak(), self.bytes_moved()
 
     def seconds(self):
@@ -91,18 +91,18 @@ class Clock:
         return statistics.median(np.diff(self.times)[1:])
 
     def bytes_moved(self):
-        """Median bytes of a sweep; without workers, what passes the interface is others' work."""
+        """Median bytes of a sweep; zero without workers, as the interface then carries other traffic."""
         return int(statistics.median(np.diff(self.moved)[1:])) if self.client is not None else 0
 
 
 def loopback_bytes():
-    """Bytes that this machine has sent to itself."""
+    """Return the bytes sent through the loopback interface."""
     lines = Path("/proc/net/dev").read_text().splitlines()
     return int(next(line for line in lines if line.strip().startswith("lo:")).split()[1])
 
 
 def measured(folder, case, n_sweeps):
-    """Run a chain; what the clock says."""
+    """Run a chain and return its measurements."""
     X, y = written(folder, case["rows"])
     size = (5, 2) if case["part"] == "rows" else (N_EXPERTS, N_LAYERS)
     settings = ChainSettings(*size, Prior(), Moves.of(case["scan"]), Schedule())
@@ -125,7 +125,7 @@ def measured(folder, case, n_sweeps):
 
 
 def sweeps(blocks, settings, n_sweeps, clock):
-    """Make the calls of sweeps, all from the same state."""
+    """Make the calls of several sweeps, all from the same state."""
     state = initial_state(settings.max_experts, settings.n_layers, N_COLUMNS + 1, settings.prior)
     state.coefficients = 0.3 * np.random.default_rng(0).standard_normal(state.coefficients.shape)
     every = np.arange(state.n_experts, dtype=np.intc)
@@ -149,7 +149,7 @@ def sweeps(blocks, settings, n_sweeps, clock):
 
 
 def data_of(store):
-    """Rows of a store as a fit has them."""
+    """Return the rows of a store as a fit uses them."""
     from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
 
     survey = summarize(store, None)
@@ -158,7 +158,7 @@ def data_of(store):
 
 
 class cluster_of:  # noqa: N801  # used as a function
-    """A cluster with a worker of one thread for every core, or none."""
+    """Start a cluster with one single-threaded worker per core, or none."""
 
     def __init__(self, case):
         self.n_workers = int(case["cores"]) if case["home"] == "dask" else 0
@@ -181,19 +181,19 @@ class cluster_of:  # noqa: N801  # used as a function
 
 
 def peak():
-    """Peak memory of this process, bytes; what getrusage says includes the parent's."""
+    """Return the peak memory of this process in bytes; getrusage would include the parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 
 
 def case(part, rows, **changes):
-    """What is measured."""
+    """Return the measurements of a part."""
     given = {"part": part, "rows": int(rows), "scan": "collapsed", "home": "partitions", "cores": 2, "max_memory": ""}
     return given | changes
 
 
 def cases(part, most_rows):
-    """The measurements of a part, and how many sweeps each takes."""
+    """Return the measurements of a part, and the number of sweeps of each."""
     found = []
     for scan in ("collapsed", "paper"):
         if part == "overhead":
@@ -212,7 +212,7 @@ def cases(part, most_rows):
 
 
 def known():
-    """What has been measured."""
+    """Return the measured rows."""
     if not RESULTS.exists():
         return []
     with RESULTS.open(newline="") as file:
@@ -220,12 +220,12 @@ def known():
 
 
 def key_of(row):
-    """What distinguishes measurements."""
+    """Return the values that identify a measurement."""
     return tuple(str(row[name]) for name in FIELDS[:6])
 
 
 def run(parts, most_rows, folder):
-    """Measure what is not there yet."""
+    """Run the missing measurements."""
     done = {key_of(row) for row in known()}
     for part in parts:
         for one, n_sweeps in cases(part, most_rows):
@@ -244,7 +244,7 @@ def run(parts, most_rows, folder):
 
 
 def table():
-    """The tables of docs/results/scale.md."""
+    """Print the tables of docs/results/scale.md."""
     rows = known()
     for part in PARTS:
         print(
@@ -263,7 +263,7 @@ PARTS = ("overhead", "workers", "bytes", "memory", "rows")
 
 
 def main():
-    """Measure, or print."""
+    """Run the measurements, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("parts", nargs="*", default=[])
     parser.add_argument("--most-rows", type=float, default=1e7)

@@ -1,10 +1,10 @@
-"""Chains that begin at random places against chains that begin at modes, and both against the modes themselves.
+"""Compare chains from random starts with chains from modes, and both with the modes themselves.
 
-    python benchmarks/starts.py --data-home DIR    a quarter of an hour; prints the table of docs/results/defaults.md
+    python benchmarks/starts.py --data-home DIR    prints a table of docs/results/defaults.md; a quarter of an hour
 
-Judged on a quarter of the training parts, never on test parts: log-loss and error of the mean draw, R-hat of the
-log-likelihood over four chains of one labeling, and sweeps until the log-likelihood first reaches the tenth
-percentile of the last half of all chains from either start.
+Evaluated on a quarter of the training parts, never on test parts: log-loss and error of the mean draw, R-hat of the
+log-likelihood over four chains of one labeling, and sweeps until the log-likelihood first reaches the tenth percentile
+of the last half of all chains from either start.
 """
 
 import argparse

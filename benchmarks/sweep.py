@@ -1,10 +1,10 @@
-"""What a sweep costs, and how many effective draws it buys, on synthetic data of the sizes of interest.
+"""Measure the cost of a sweep, and the effective draws it yields, on synthetic data.
 
-    python benchmarks/sweep.py --data-home DIR   about half an hour
-    python benchmarks/sweep.py --part threads    one part: fit, cost, breakdown, threads, growth,
-                                                 memory, thin or effective
+    python benchmarks/sweep.py --data-home DIR   prints the tables of docs/results/sampler.md; half an hour
+    python benchmarks/sweep.py --part threads    one part: fit, cost, breakdown, threads, growth, memory, thin or
+                                                 effective
 
-The yardstick G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
+The unit G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def circle(seed=0):
 
 
 def yardstick(n_rows, n_experts, n_layers):
-    """Seconds of G."""
+    """Return G in seconds."""
     rng = np.random.default_rng(0)
     n_draws = 6 * n_rows * n_experts * n_layers
     times = []
@@ -91,7 +91,7 @@ def seconds_per_sweep(data, moves, n_experts=20, n_layers=5, n_settle=200, n_tim
 
 
 def cost():
-    """Sweeps of the three scans against G."""
+    """Compare sweeps of the three scans with G."""
     print("\n| data | scan | ms a sweep | experts with counts | G |\n| --- | --- | --- | --- | --- |")
     for label, data in (("400 x 2", moons(400, 2)), ("1300 x 18", moons(1300, 18))):
         unit = yardstick(data.n_rows, 20, 5)
@@ -101,7 +101,7 @@ def cost():
 
 
 def breakdown():
-    """Where the time of a settled sweep goes: the functions that take most, with the kernels they call."""
+    """Print the functions that take most of the time of a settled sweep, with the kernels they call."""
     print("\n| scan, 400 x 2, K = 20, T = 5 | share of the time, by function |\n| --- | --- |")
     data = moons(400, 2)
     for name, moves in SCANS.items():
@@ -127,7 +127,7 @@ def _note_time(ends, _):
 
 
 def threads():
-    """Two threads against one, one chain, 1e5 rows."""
+    """Compare two threads with one, for one chain and 1e5 rows."""
     data = moons(100_000, 20)
     print("\n| scan, 1e5 x 20, K = 20, T = 3 | one thread, s | two threads, s | ratio |\n| --- | --- | --- | --- |")
     for name, moves in SCANS.items():
@@ -189,7 +189,7 @@ def _deviation(sizes, times, degree):
 
 
 def memory():
-    """Peak memory of a run with 1e6 rows of 20 columns, 20 experts, 3 layers, in a process of its own."""
+    """Measure the peak memory of a run with 1e6 rows of 20 columns, 20 experts, 3 layers, in its own process."""
     print("\n| scan, 1e6 x 20, K = 20, T = 3 | peak, GB | of it the data |\n| --- | --- | --- |")
     context = multiprocessing.get_context("spawn")
     for name in SCANS:
@@ -206,7 +206,7 @@ def _peak(name):
 
 
 def thin():
-    """A sparse design against the same one dense, on a9a (32,561 x 123); needs --data-home."""
+    """Compare a sparse design with the same dense one on a9a (32,561 x 123); requires --data-home."""
     if DATA_HOME is None:
         print("\nThe part 'thin' needs --data-home or SOFTPOLYTOPE_DATA.")
         return
@@ -257,7 +257,7 @@ def _probabilities(draw, probes):
 
 
 def fit():
-    """Best log-likelihood a row and experts in 2,000 sweeps on the circle, ten chains of each kind."""
+    """Print the best log-likelihood per row and the experts of ten chains of 2,000 sweeps on circle."""
     print("\n| circle, 2,000 sweeps | moves | best log-likelihood, ten chains | their experts |")
     print("| --- | --- | --- | --- |")
     for n_layers in (1, 5):

@@ -1,4 +1,6 @@
-"""Time of reading the half-spaces of wide models: `python benchmarks/wide_polytopes.py`.
+"""Measure the time to read the half-spaces of wide models.
+
+    python benchmarks/wide_polytopes.py
 
 Prints one line per number of features: seconds of `str(model.polytopes())` and of `write_report` for a fitted model
 of 300 rows, and seconds and linear programs per expert for experts with random hyperplanes, whose number does not
@@ -24,8 +26,8 @@ N_ROWS, N_EXPERTS, N_LAYERS = 300, 10, 3
 
 def random_expert(rng: np.random.Generator, n_features: int) -> np.ndarray:
     """Return hyperplanes (layers, 1 + features) whose predictors have a spread near one, whatever the width."""
-    slopes = rng.standard_normal((N_LAYERS, n_features)) / np.sqrt(n_features)
-    return np.column_stack([rng.standard_normal(N_LAYERS), slopes])
+    normals = rng.standard_normal((N_LAYERS, n_features)) / np.sqrt(n_features)
+    return np.column_stack([rng.standard_normal(N_LAYERS), normals])
 
 
 def random_experts(n_features: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""One short example per display: `python examples/gallery.py` writes the pictures of docs/gallery."""
+"""One short example per display; `python examples/gallery.py` writes the pictures of docs/gallery."""
 
 import sys
 from pathlib import Path
@@ -47,19 +47,19 @@ def regions():
 
 
 def criteria():
-    """The same with the criteria of the layers, a rough guide, as lines."""
+    """The same with the criteria of the layers, an approximation, as lines."""
     X, y = make_double_moon(400, random_state=0)
     model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     return DecisionDisplay.from_estimator(model, X, y, labeling=0, experts="lines")
 
 
 def deviation():
-    """How sure the posterior is."""
+    """Posterior standard deviation."""
     return DecisionDisplay.from_estimator(*chains(), response="deviation")
 
 
 def count():
-    """How many experts alone would say yes."""
+    """Number of experts that vote yes."""
     return DecisionDisplay.from_estimator(*chains(), response="count", target="ring")
 
 
@@ -74,7 +74,7 @@ def pair_of_features():
 
 
 def plane():
-    """Any plane through the features: here through the means of the three classes."""
+    """A plane through the means of three classes."""
     X, y = load_wine(return_X_y=True)
     model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     means = np.array([X[y == label].mean(axis=0) for label in range(3)])
@@ -84,30 +84,30 @@ def plane():
 
 
 def explanation():
-    """Why a wine is what it is: the way to the nearest other decision, in thirteen features."""
+    """The plane through a wine and its nearest counterfactual, in thirteen features."""
     X, y = load_wine(return_X_y=True)
     model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     return DecisionDisplay.from_estimator(model, X, y, view=explanation_plane(model, X[70]), target=1, experts=None)
 
 
 def expert_weights():
-    """Most of twenty experts are not needed."""
+    """Weights of the experts; most of twenty are not needed."""
     return ExpertWeightsDisplay.from_estimator(chains()[0], target="ring")
 
 
 def log_likelihood():
-    """Whether the chains have settled, and agree."""
+    """Convergence and agreement of the chains."""
     return LogLikelihoodDisplay.from_estimator(chains()[0], target="ring")
 
 
 def latent_counts():
-    """Where the lines run level, more layers have nothing to say."""
+    """Latent counts by level; flat lines mean that more layers add nothing."""
     model, X, y = chains(n_layers=8)
     return LatentCountsDisplay.from_estimator(model, X, y, target="ring")
 
 
 def reliability():
-    """Whether probabilities come true."""
+    """Calibration of the probabilities."""
     X, y = make_double_moon(3000, noise=0.35, random_state=0)
     X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
     model = SumStackSoftplusClassifier(random_state=0).fit(X_train, y_train)

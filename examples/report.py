@@ -14,7 +14,7 @@ from softpolytope.report import write_report
 
 
 def main(path):
-    """Tell benign from malignant tumours, beside logistic regression."""
+    """Classify tumors as benign or malignant, compared with logistic regression."""
     data = load_breast_cancer(as_frame=True)
     y = data.target_names[data.target]
     parts = train_test_split(data.data, y, test_size=0.5, random_state=0, stratify=y)

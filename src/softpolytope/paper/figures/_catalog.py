@@ -61,8 +61,8 @@ class PaperFigure:
         return draw(f"{title} ({describe_chain(classifier)})", model, classifier, model.rows(protocol))
 
 
-# Seconds are those of one core of the machine that docs/results/figures.md was made on: they decide the order of the fits and
-# the time said to be left, nothing else.
+# Seconds on one core, as measured for docs/results/figures.md. They affect only the order of the fits and the estimate
+# of the time left.
 _TWO_DIMENSIONAL = (
     (1, "circle_sum", FigureModel("circle", "sum", 1, 4.0), "sum-softplus regression, circle"),
     (3, "circle_stack", FigureModel("circle", "stack", 20, 14.0), "stack-softplus regression, circle"),
