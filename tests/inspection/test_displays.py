@@ -27,7 +27,7 @@ from softpolytope.inspection.displays import (
     ReliabilityDisplay,
 )
 from softpolytope.inspection.displays import _drawing as drawing
-from softpolytope.inspection.displays._experts import HalfSpaceLine, Region, line_within
+from softpolytope.inspection.displays._experts import HalfSpaceLine, Region, clip_line
 from softpolytope.model._expected_counts import expected_counts
 
 mpl.use("Agg")
@@ -431,11 +431,11 @@ def test_planes_are_checked():
 def test_lines_outside_the_view():
     """A line that passes by, or is nowhere, has no ends."""
     bounds = np.array([[0.0, 0.0], [1.0, 1.0]])
-    assert line_within(-5.0, np.array([1.0, 1.0]), bounds) is None
-    assert line_within(-5.0, np.array([1.0, 0.0]), bounds) is None
-    assert line_within(-np.inf, np.array([1.0, 0.0]), bounds) is None
-    assert line_within(1.0, np.zeros(2), bounds) is None
-    np.testing.assert_allclose(np.sort(line_within(-0.5, np.array([1.0, 0.0]), bounds)[:, 1]), [0.0, 1.0])
+    assert clip_line(-5.0, np.array([1.0, 1.0]), bounds) is None
+    assert clip_line(-5.0, np.array([1.0, 0.0]), bounds) is None
+    assert clip_line(-np.inf, np.array([1.0, 0.0]), bounds) is None
+    assert clip_line(1.0, np.zeros(2), bounds) is None
+    np.testing.assert_allclose(np.sort(clip_line(-0.5, np.array([1.0, 0.0]), bounds)[:, 1]), [0.0, 1.0])
 
 
 # Machado, Oliveira and Fernandes (2009), severity 1: what red- and green-blind readers see of linear RGB.

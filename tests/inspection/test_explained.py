@@ -34,7 +34,7 @@ def test_axes_are_standard_deviations_at_right_angles(model_and_rows):
     scaled = plane.directions / X.std(axis=0)
     np.testing.assert_allclose(scaled @ scaled.T, np.eye(2), atol=1e-9)
     # Rows are projected in standard deviations too: no point of the plane is nearer.
-    points = plane.points_of(X[:20])
+    points = plane.project(X[:20])
     gaps = (plane.rows_at(points) - X[:20]) / X.std(axis=0)
     np.testing.assert_allclose(gaps @ scaled.T, 0.0, atol=1e-9)
 

@@ -1,71 +1,71 @@
-"""The weights of the experts, in falling order."""
+"""The weights of the experts in decreasing order."""
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from softpolytope._deprecation import accept_old_keyword
 from softpolytope._typing import FloatArray
 from softpolytope.inspection.displays import _drawing
-from softpolytope.inspection.displays._target import check_is_ours, target_of
+from softpolytope.inspection.displays._target import get_target
+from softpolytope.model import FittedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ExpertWeightsDisplay(_drawing.Display):
-    """Weights r_k of the best draw, in the order in which experts are numbered, of every labeling.
+    """Weights r_k of the best draw of each labeling, in the order in which experts are numbered.
 
     Parameters
     ----------
-    weights : dict from str to ndarray
-        Weights of expert 1, 2, ... by what the labeling takes for positive; experts that are gone have weight 0.
+    weights : dict of str to ndarray
+        Weights of expert 1, 2, ... by the name of the labeling's positive class; 0 for experts that were removed.
     labeling : int, optional
-        Which one it is, if it is one alone: each has its color.
+        Number of the labeling if there is only one; it determines the color.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, once it was.
+        Matplotlib objects of the last drawing.
     """
 
-    def __init__(self, weights: dict[str, FloatArray], labeling: int | None = None) -> None:
-        self.weights = weights
-        self.labeling = labeling
+    weights: dict[str, FloatArray]
+    labeling: int | None = None
 
     @classmethod
     @accept_old_keyword("labelling", "labeling")
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedClassifier,
         *,
-        target: Any = None,
+        target: object = None,
         labeling: int | None = None,
         with_empty: bool = False,
         ax: "Axes | None" = None,
-        **kw: Any,
+        **kw: bool,
     ) -> Self:
-        """Take the weights from a fitted classifier, and draw them.
+        """Draw the weights of a fitted classifier.
 
         Parameters
         ----------
         estimator : classifier
-            Fitted, of this package.
+            Fitted classifier of this package.
         target : label, optional
-            The class; by default the second of two.
+            The class, by default the second of two.
         labeling : int, optional
             0 for the labeling of the target alone, 1 for its opposite; by default both.
         with_empty : bool
-            Whether experts without counts keep the weight they were drawn with; by default it is shown as 0. Their
-            regions hold no row, so the data do not limit their weights: those can be the largest of all.
+            Whether to show the weights of experts without counts, by default shown as 0. Their regions contain no row,
+            so the data do not limit their weights, which can be the largest of all.
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on.
         **kw
-            Passed on to `plot`.
+            Passed to `plot`.
         """
-        _drawing.pyplot()
-        check_is_ours(estimator, cls.__name__)
-        chosen = target_of(estimator, target)
+        chosen = get_target(cls._model(estimator), target)
         labelings = chosen.labelings if labeling is None else (chosen.labeling(labeling),)
         n_experts = int(getattr(estimator, "max_experts", 1))
         weights = {}
@@ -81,22 +81,29 @@ class ExpertWeightsDisplay(_drawing.Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on, by default those of a new figure.
         log : bool
-            Whether the weights have a logarithmic axis.
+            Whether to use a logarithmic axis for the weights.
         """
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         width = 0.8 / len(self.weights)
         for number, (name, weights) in enumerate(self.weights.items()):
-            places = np.arange(1, len(weights) + 1) + (number - 0.5 * (len(self.weights) - 1)) * width
+            positions = np.arange(1, len(weights) + 1) + (number - 0.5 * (len(self.weights) - 1)) * width
             side = number if self.labeling is None else self.labeling
-            # Hatches tell the labelings apart in gray, too.
-            look: dict[str, Any] = {"color": _drawing.SIDE_COLORS[side], "hatch": (None, "////")[side]}
-            ax.bar(places, weights, width, linewidth=0.0, edgecolor="white", label=f"experts for {name}", **look)
-        _drawing.whole_ticks(ax)
+            ax.bar(
+                positions,
+                weights,
+                width,
+                color=_drawing.SIDE_COLORS[side],
+                hatch=(None, "////")[side],  # distinguishes the labelings in gray, too
+                linewidth=0.0,
+                edgecolor="white",
+                label=f"experts for {name}",
+            )
+        _drawing.use_integer_ticks(ax)
         ax.set_xlabel("expert, in order of weight")
         ax.set_ylabel("weight r")
         if log:
             ax.set_yscale("log")
-        _drawing.legend_below(ax)
+        _drawing.draw_legend_below(ax)
         return self

@@ -1,6 +1,7 @@
-"""How well the chains fit the training rows, sweep after sweep."""
+"""Log-likelihood of the training rows by sweep, for each chain."""
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,65 +9,67 @@ from numpy.typing import ArrayLike
 from softpolytope._typing import FloatArray
 from softpolytope.data import validate_rows
 from softpolytope.inspection.displays import _drawing
-from softpolytope.inspection.displays._target import check_is_ours, target_of
+from softpolytope.inspection.displays._target import get_target
+from softpolytope.model import FittedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class LogLikelihoodDisplay(_drawing.Display):
-    """Average log-likelihood per training row of every chain and labeling.
+    """Average log-likelihood per training row of each chain and labeling.
 
     Parameters
     ----------
-    traces : dict from str to ndarray of shape (n_chains, n_sweeps)
-        By what the labeling takes for positive.
+    traces : dict of str to ndarray of shape (n_chains, n_sweeps)
+        Traces by the name of the labeling's positive class.
     n_burn_in : int
-        Sweeps of which no draw was kept.
+        Number of sweeps without kept draws.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, once it was.
+        Matplotlib objects of the last drawing.
     """
 
-    def __init__(self, traces: dict[str, FloatArray], n_burn_in: int) -> None:
-        self.traces = traces
-        self.n_burn_in = n_burn_in
+    traces: dict[str, FloatArray]
+    n_burn_in: int
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedClassifier,
         X: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
-        target: Any = None,
+        target: object = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Take the traces from a fitted classifier, and draw them.
+        """Draw the traces of a fitted classifier.
 
         Parameters
         ----------
         estimator : classifier
-            Fitted, of this package, with inference="gibbs".
+            Fitted classifier of this package with inference="gibbs".
         X : array-like, optional
-            Rows whose number the log-likelihood is divided by; by default it is divided by the sum of the training
-            rows' weights, which is their number if they had none.
+            Rows by whose number the log-likelihood is divided, by default by the total weight of the training rows,
+            which is their number if they had no weights.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows in X: their sum then stands for the number of rows.
+            Weights of the rows in X, whose sum replaces the number of rows.
         target : label, optional
-            The class; by default the second of two.
+            The class, by default the second of two.
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on.
         """
-        _drawing.pyplot()
-        check_is_ours(estimator, cls.__name__)
-        estimator.model_.check_has_chains(cls.__name__)
-        n_rows = _n_rows(estimator, X, sample_weight)
-        labelings = target_of(estimator, target).labelings
+        model = cls._model(estimator)
+        model.check_has_chains(cls.__name__)
+        if X is None and sample_weight is not None:
+            raise ValueError("sample_weight was given without X. Give both, or neither.")
+        n_rows = model.weight if X is None else _total_weight(validate_rows(estimator, X).shape[0], sample_weight)
+        labelings = get_target(model, target).labelings
         traces = {labeling.name: labeling.posterior.log_likelihood / n_rows for labeling in labelings}
-        return cls(traces, int(estimator.model_.n_burn_in)).plot(ax)
+        return cls(traces, model.n_burn_in).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw a line per chain.
@@ -74,31 +77,26 @@ class LogLikelihoodDisplay(_drawing.Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on, by default those of a new figure.
         """
-        ax = self._take_axes(ax)
+        ax = self._set_axes(ax)
         for side, (name, traces) in enumerate(self.traces.items()):
-            how: dict[str, Any] = {"color": _drawing.SIDE_COLORS[side], "linewidth": 0.8}
             for chain, trace in enumerate(traces):
                 label = f"{name} is positive" if chain == 0 else None
-                ax.plot(np.arange(1, len(trace) + 1), trace, label=label, **how)
+                sweeps = np.arange(1, len(trace) + 1)
+                ax.plot(sweeps, trace, color=_drawing.SIDE_COLORS[side], linewidth=0.8, label=label)
         if self.n_burn_in:
             ax.axvline(self.n_burn_in, color="gray", linestyle=":", label="end of burn-in")
         ax.set_xlabel("sweep")
         ax.set_ylabel("log-likelihood per row, nats")
-        _drawing.legend_below(ax)
+        _drawing.draw_legend_below(ax)
         return self
 
 
-def _n_rows(estimator: Any, X: ArrayLike | None, sample_weight: ArrayLike | None) -> float:
-    """The number of rows given, or their weight; without any, the weight of the training rows."""
-    if X is None:
-        if sample_weight is not None:
-            raise ValueError("sample_weight was given without X. Give both, or neither.")
-        return float(estimator.model_.weight)
-    n_rows = float(validate_rows(estimator, X).shape[0])
+def _total_weight(n_rows: int, sample_weight: ArrayLike | None) -> float:
+    """Return the total weight of rows, which is their number if they have no weights."""
     if sample_weight is None:
-        return n_rows
+        return float(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,) or not weights.sum() > 0.0:
         raise ValueError("sample_weight must hold one weight for each row of X, not all of them zero.")

@@ -1,14 +1,15 @@
-"""Whether probabilities come true."""
+"""Calibration of predicted probabilities."""
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.inspection.displays import _drawing
-from softpolytope.inspection.displays._target import code_of, codes_of
+from softpolytope.model import class_index, encode_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,89 +17,89 @@ if TYPE_CHECKING:
 Strategy = Literal["uniform", "quantile"]
 
 
-class ReliabilityDisplay(_drawing.Display):
-    """Observed shares of a class against its predicted probability, in bins, and how many predictions are in each.
+class ProbabilisticClassifier(Protocol):
+    """Any fitted classifier that predicts probabilities."""
 
-    The bars are central intervals of the share under the Beta law that k of n rows and Jeffreys' prior give,
-    Beta(k + 1/2, n - k + 1/2). If probabilities come true, the diagonal crosses most of them.
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probabilities of the classes."""
+        ...
+
+
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay(_drawing.Display):
+    """Calibration curve: observed frequency of a class by its predicted probability in bins, with a histogram.
+
+    The error bars are central intervals of the frequency under the posterior of k of n rows with Jeffreys' prior,
+    Beta(k + 1/2, n - k + 1/2). If the probabilities are calibrated, most of them cover the diagonal.
 
     Parameters
     ----------
-    predicted, observed : ndarray, shape (n_bins,)
-        Mean prediction and share of the class in every bin that has rows.
-    intervals : ndarray, shape (n_bins, 2)
-        Of the share.
-    counts : ndarray, shape (n_bins,)
-        Rows in every bin.
-    probabilities : ndarray
+    predicted, observed : ndarray of shape (n_bins,)
+        Mean prediction and observed frequency in each bin that has rows.
+    intervals : ndarray of shape (n_bins, 2)
+        Intervals of the frequency.
+    counts : ndarray of shape (n_bins,)
+        Number of rows in each bin.
+    probabilities : ndarray of shape (n_rows,)
         All predictions, for the histogram.
     name : str
-        The class.
+        Name of the class.
     level : float
-        Of the intervals.
+        Probability of the intervals.
 
     Attributes
     ----------
     ax_, figure_, histogram_ax_
-        What was drawn on, once it was.
+        Matplotlib objects of the last drawing.
     """
 
-    histogram_ax_: "Axes"
-
-    def __init__(
-        self,
-        predicted: FloatArray,
-        observed: FloatArray,
-        intervals: FloatArray,
-        counts: FloatArray,
-        probabilities: FloatArray,
-        name: str,
-        level: float,
-    ) -> None:
-        self.predicted = predicted
-        self.observed = observed
-        self.intervals = intervals
-        self.counts = counts
-        self.probabilities = probabilities
-        self.name = name
-        self.level = level
+    predicted: FloatArray
+    observed: FloatArray
+    intervals: FloatArray
+    counts: FloatArray
+    probabilities: FloatArray
+    name: str
+    level: float
+    histogram_ax_: "Axes" = field(init=False)
 
     @classmethod
     def from_estimator(  # noqa: PLR0913  # scikit-learn's displays take all at once
         cls,
-        estimator: Any,
+        estimator: ProbabilisticClassifier,
         X: ArrayLike,
         y: ArrayLike,
         *,
-        target: Any = None,
+        target: object = None,
         n_bins: int = 10,
         strategy: Strategy = "uniform",
         level: float = 0.89,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Predict rows that the model has not seen, and draw how often it was right.
+        """Predict rows that the model was not trained on, and draw the calibration curve.
 
         Parameters
         ----------
         estimator : classifier
-            Fitted; any with `predict_proba` and `classes_`.
+            Any fitted classifier with `predict_proba` and `classes_`.
         X, y : array-like
             Rows and their labels.
         target : label, optional
-            The class; by default the second of two.
+            The class, by default the second of two.
         n_bins : int
-            Bins of the predictions.
-        strategy : str
-            "uniform" for bins of equal width, "quantile" for bins of equally many rows.
+            Number of bins of the predictions.
+        strategy : {"uniform", "quantile"}
+            Bins of equal width, or bins with equal numbers of rows.
         level : float
-            Of the intervals.
+            Probability of the intervals.
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on.
         """
-        _drawing.pyplot()
-        code = code_of(estimator, target)
+        _drawing.import_pyplot()
+        code = class_index(target, estimator.classes_)
         probabilities = np.asarray(estimator.predict_proba(X))[:, code]
-        is_target = codes_of(estimator, y, len(probabilities)) == code
+        is_target = encode_labels(y, estimator.classes_, len(probabilities)) == code
         name = str(estimator.classes_.tolist()[code])
         return cls.from_predictions(
             is_target, probabilities, name=name, n_bins=n_bins, strategy=strategy, level=level, ax=ax
@@ -116,8 +117,8 @@ class ReliabilityDisplay(_drawing.Display):
         level: float = 0.89,
         ax: "Axes | None" = None,
     ) -> Self:
-        """The same from truth values and predicted probabilities."""
-        hits, probabilities = _checked(is_target, probabilities)
+        """Draw the calibration curve of predicted probabilities, given whether each row is of the class."""
+        hits, probabilities = _validate_predictions(is_target, probabilities)
         if not n_bins >= 1 or not 0.0 < level < 1.0 or strategy not in ("uniform", "quantile"):
             raise ValueError(
                 'n_bins must be at least 1, level between 0 and 1, strategy "uniform" or "quantile"; '
@@ -136,22 +137,22 @@ class ReliabilityDisplay(_drawing.Display):
         return cls(sums / counts, n_hits / counts, intervals, counts, probabilities, name, level).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the curve, and the histogram of the predictions, pale, behind it.
+        """Draw the curve, and behind it a pale histogram of the predictions.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Axes to draw on, by default those of a new figure.
         """
-        ax = self._take_axes(ax)
-        ax.plot([0.0, 1.0], [0.0, 1.0], color="gray", linestyle=":", label="comes true")
-        # An interval need not hold the share itself: that of 0 of n rows does not.
+        ax = self._set_axes(ax)
+        ax.plot([0.0, 1.0], [0.0, 1.0], color="gray", linestyle=":", label="perfectly calibrated")
+        # An interval may exclude the frequency itself: that of 0 of n rows does.
         lower, upper = self.intervals.T
-        reach = np.maximum([self.observed - lower, upper - self.observed], 0.0)
+        errors = np.maximum([self.observed - lower, upper - self.observed], 0.0)
         ax.errorbar(
             self.predicted,
             self.observed,
-            yerr=reach,
+            yerr=errors,
             color=_drawing.SIDE_COLORS[1],
             marker="o",
             capsize=3.0,
@@ -161,27 +162,29 @@ class ReliabilityDisplay(_drawing.Display):
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_ylabel(f"share of {self.name} among the rows")
         ax.set_xlabel(f"predicted P({self.name})")
-        _drawing.legend_below(ax)
+        _drawing.draw_legend_below(ax)
         self._plot_histogram()
         return self
 
     def _plot_histogram(self) -> None:
-        """Bars that take the lower quarter, on an axis of their own at the right."""
+        """Draw the histogram in the lower quarter, with an axis of its own at the right."""
         self.histogram_ax_ = self.ax_.twinx()
         edges = np.linspace(0.0, 1.0, 21).tolist()
         counts = self.histogram_ax_.hist(self.probabilities, bins=edges, color="lightgrey", edgecolor="white")[0]
         self.histogram_ax_.set_ylim(0.0, 4.0 * float(np.max(counts)))
         self.histogram_ax_.set_ylabel("rows (bars)")
-        # The later axes would lie on top; the curve belongs there.
+        # The curve belongs on top, not the axes created last.
         self.ax_.set_zorder(self.histogram_ax_.get_zorder() + 1)
         self.ax_.patch.set_visible(False)
 
 
-def _checked(is_target: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
+def _validate_predictions(is_target: ArrayLike, probabilities: ArrayLike) -> tuple[BoolArray, FloatArray]:
+    """Return truth values and probabilities as arrays; raise unless each row has both."""
     hits, probabilities = np.asarray(is_target, dtype=bool), np.asarray(probabilities, dtype=np.float64)
     if hits.ndim != 1 or hits.shape != probabilities.shape or not len(hits):
         raise ValueError(
-            f"a truth value and a probability are needed for each row; got {hits.shape}, {probabilities.shape}."
+            "is_target and probabilities must hold a truth value and a probability for each row; got shapes "
+            f"{hits.shape} and {probabilities.shape}."
         )
     if not ((probabilities >= 0.0) & (probabilities <= 1.0)).all():
         raise ValueError("probabilities must be from 0 to 1.")

@@ -1,32 +1,30 @@
-"""Which class a display is about, and which labelings speak of it."""
+"""The class that a display shows, and the labelings that predict it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softpolytope._typing import BoolArray
-from softpolytope.model import LabelingPosterior, class_index, encode_labels, fitted_model
+from softpolytope._typing import BoolArray, IndexArray
+from softpolytope.model import FittedModel, LabelingPosterior
 
 
 @dataclass(frozen=True, slots=True)
 class Labeling:
-    """A posterior and what it takes for positive."""
+    """Posterior of a labeling, and the class or classes that are positive in it."""
 
     name: str
     posterior: LabelingPosterior
-    code: int  # of a class
-    is_opposite: bool  # whether all other classes are the positive ones
+    code: int  # index of a class
+    is_opposite: bool  # whether all other classes are positive
 
-    def positives(self, codes: NDArray[np.intp]) -> BoolArray:
-        """Which rows are positive."""
+    def is_positive(self, codes: IndexArray) -> BoolArray:
+        """Return whether rows, given by the indices of their classes, are positive."""
         return np.asarray((codes == self.code) != self.is_opposite)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A class, by name and column of `predict_proba`, and its labelings: that of the class itself first."""
+    """A class, with its name and column of `predict_proba`, and its labelings, that of the class itself first."""
 
     name: str
     code: int
@@ -34,7 +32,7 @@ class Target:
     name_of_others: str
 
     def labeling(self, number: int) -> Labeling:
-        """One of the labelings; raises if there is none of that number."""
+        """Return one of the labelings; raise if there is none of that number."""
         if number not in range(len(self.labelings)):
             raise ValueError(
                 f"labeling must be from 0 to {len(self.labelings) - 1}; got {number!r}. "
@@ -43,36 +41,22 @@ class Target:
         return self.labelings[number]
 
 
-def check_is_ours(estimator: Any, display: str) -> None:
-    """Raise unless the estimator is a fitted classifier of this package."""
-    fitted_model(estimator, display)
-
-
-def code_of(estimator: Any, target: Any) -> int:
-    """The number of a class; by default the second of two."""
-    return class_index(target, estimator.classes_)
-
-
-def target_of(estimator: Any, target: Any) -> Target:
-    """The class asked for, with its labelings."""
-    code = code_of(estimator, target)
-    names = [str(name) for name in estimator.classes_.tolist()]
-    if len(names) == 2:
+def get_target(model: FittedModel, target: object) -> Target:
+    """Return a class, by default the second of two, with its labelings."""
+    code = model.class_index(target)
+    names = [str(name) for name in model.classes.tolist()]
+    if len(names) > 2:
+        posteriors = model.posterior.regressions[code].labelings
+        others = f"not {names[code]}"
+        named = zip((names[code], others), (False, True), posteriors, strict=False)
+        found = [Labeling(name, posterior, code, is_opposite) for name, is_opposite, posterior in named]
+    else:
         # One regression serves both classes; its second labeling is that of the first class.
-        posteriors = estimator.posterior_.regressions[0].labelings
+        posteriors = model.posterior.regressions[0].labelings
+        others = names[1 - code]
         found = [
             Labeling(names[1 - side], posterior, 1 - side, is_opposite=False)
             for side, posterior in enumerate(posteriors)
         ]
         found.sort(key=lambda labeling: labeling.code != code)
-    else:
-        posteriors = estimator.posterior_.regressions[code].labelings
-        named = zip((names[code], f"not {names[code]}"), (False, True), posteriors, strict=False)
-        found = [Labeling(name, posterior, code, is_opposite) for name, is_opposite, posterior in named]
-    others = names[1 - code] if len(names) == 2 else f"not {names[code]}"
     return Target(names[code], code, tuple(found), others)
-
-
-def codes_of(estimator: Any, y: Any, n_rows: int) -> NDArray[np.intp]:
-    """Labels as numbers of classes."""
-    return encode_labels(y, estimator.classes_, n_rows)
