@@ -1,4 +1,4 @@
-"""The plane on which a row's decision can be seen."""
+"""The plane on which a row's prediction can be seen."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from softpolytope.inspection.displays import explanation_plane
 
 @pytest.fixture(scope="module")
 def model_and_rows():
-    """Four features of very different sizes, two of which matter."""
+    """Return a model of four features with very different scales, two of them relevant, and its rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4)) * [1.0, 100.0, 0.01, 1.0]
     y = np.hypot(X[:, 0], X[:, 1] / 100.0) > 1.2
@@ -18,7 +18,7 @@ def model_and_rows():
 
 
 def test_row_is_at_the_origin_and_the_way_out_is_horizontal(model_and_rows):
-    """(0, 0) is the row; the nearest other decision is straight to the right, at its distance."""
+    """(0, 0) is the row; the nearest point with another prediction is straight to the right, at its distance."""
     model, X = model_and_rows
     plane = explanation_plane(model, X[3])
     found = model.counterfactual(X[3:4])
@@ -28,7 +28,7 @@ def test_row_is_at_the_origin_and_the_way_out_is_horizontal(model_and_rows):
 
 
 def test_axes_are_standard_deviations_at_right_angles(model_and_rows):
-    """Both directions have length one in standard deviations, and meet at a right angle there."""
+    """Both directions have length one and are orthogonal in standard deviations."""
     model, X = model_and_rows
     plane = explanation_plane(model, X[3])
     scaled = plane.directions / X.std(axis=0)
@@ -40,7 +40,7 @@ def test_axes_are_standard_deviations_at_right_angles(model_and_rows):
 
 
 def test_data_frames_and_single_rows_only(model_and_rows):
-    """A frame of one row is as good; two rows are not."""
+    """A data frame of one row is accepted; two rows are refused."""
     model, X = model_and_rows
     names = ["a", "b", "c", "d"]
     named = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(pd.DataFrame(X, columns=names), model.predict(X))
@@ -50,7 +50,7 @@ def test_data_frames_and_single_rows_only(model_and_rows):
 
 
 def test_one_feature_has_no_plane(rng):
-    """Said in words."""
+    """A model of one feature gives an error."""
     X = rng.normal(size=(80, 1))
     model = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(X, X[:, 0] > 0.2)
     with pytest.raises(ValueError, match="a plane needs two features"):
