@@ -89,7 +89,6 @@ LIMITS = {
         "model": 4,
         "optimize": 13,
         "parallel": 26,
-        "report": 25,
         "tabular": 17,
     },
     functions_named_of: {
@@ -99,10 +98,9 @@ LIMITS = {
         "model": 1,
         "optimize": 1,
         "parallel": 3,
-        "report": 8,
         "tabular": 2,
     },
-    long_functions: {"estimators": 4, "gibbs": 1, "report": 1},
+    long_functions: {"estimators": 4, "gibbs": 1},
     long_files: {"geometry": 1, "parallel": 1},
     annotations_any: {
         "cli": 37,
@@ -117,7 +115,6 @@ LIMITS = {
         "optimize": 7,
         "paper": 4,
         "parallel": 101,
-        "report": 21,
         "tabular": 47,
     },
     british_spellings: {},

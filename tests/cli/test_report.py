@@ -128,15 +128,15 @@ def test_a_report_on_training_rows_says_so(tmp_path, capsys):
     model, page = tmp_path / "m", tmp_path / "r.html"
     command = ["fit", str(table), "--target", "buys", "--drop", "id,when", "-o", str(model), "--quiet", "--jobs", "1"]
     assert main([*command, "--classifier", "sum", "--max-experts", "2"]) == 0
-    error = f"{100.0 * load_model(model).held_out_['softpolytope']['error']:.1f}\u00a0%"
+    error = f"{100.0 * load_model(model).held_out_['softpolytope']['error']:.1f}%"
     capsys.readouterr()
     assert main(["report", str(model), str(table), "-o", str(page), "--json"]) == 0
     captured = capsys.readouterr()
     assert "note: These are rows the model was trained on" in captured.err
     assert json.loads(captured.out)["training_rows"] == len(customers())
     text = page.read_text(encoding="utf-8")
-    assert f"On rows held out when it was fitted it erred on {error}" in text
-    assert text.index("These are rows the model was trained on") < text.index("On rows held out")
+    assert f"Its error on rows held out from the fit was {error}" in text
+    assert text.index("These are rows the model was trained on") < text.index("Its error on rows held out")
     others = write_csv(tmp_path / "new.csv", [[*row[:2], str(float(row[2]) + 0.37), *row[3:]] for row in customers()])
     assert main(["report", str(model), "--data", str(others), "-o", str(page), "--json"]) == 0
     captured = capsys.readouterr()

@@ -37,7 +37,12 @@ def test_bootstrap_is_that_of_the_fit(plain, bootstrapped):
     bootstrapped.predict_uncertainty(X)
     assert "rate_low" not in plain.explain(X[:2]).rows
     assert "rate_low" in bootstrapped.explain(X[:2]).rows
-    assert [summarize_model(model, X, y, ReportOptions()).has_draws for model in (plain, bootstrapped)] == [False, True]
+    assert [
+        summarize_model(model, X, y, ReportOptions()).model.has_posterior_spread for model in (plain, bootstrapped)
+    ] == [
+        False,
+        True,
+    ]
 
 
 def after_fit(model, **parameters):

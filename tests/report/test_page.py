@@ -1,15 +1,21 @@
 """The page as text: structure, escaping, size."""
 
+import base64
+import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.report import write_report
-from softpolytope.report._page import SCRIPTS, script_json, script_text
+from softpolytope.report._page import SCRIPTS, make_environment, script_text, to_script_json
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -158,7 +164,7 @@ def test_hostile_texts_stay_texts(place, tmp_path):
 
 def test_script_data_cannot_end_the_script():
     """What HTML would see as an end or a comment is written in another way, and reads the same."""
-    text = script_json(HOSTILE[:4])
+    text = to_script_json(HOSTILE[:4])
     assert not set("<>&") & set(text)
     assert json.loads(text) == HOSTILE[:4]
     assert "</script" not in script_text()
@@ -188,7 +194,7 @@ def test_bootstrapped_modes_have_intervals(tmp_path):
     X = rng.normal(size=(60, 2))
     model = SumStackSoftplusClassifier(max_experts=2, n_restarts=4, bootstrap=True, random_state=0)
     text = written(tmp_path, model.fit(X, X[:, 0] > 0), X, X[:, 0] > 0)
-    assert "approximates the posterior&#x27;s, roughly" in text
+    assert "roughly approximates that of the posterior" in text
     assert "low" in json.loads(Page(text).texts["script"][0])["rows"]
 
 
@@ -207,10 +213,44 @@ def test_ten_thousand_rows_take_less_than_two_megabytes(tmp_path):
         assert (data["rows"]["nValues"] == 10_000) == (n_features == 20)
 
 
-def test_files_of_the_program_are_short_and_all_used():
-    """As the style guide asks of Python."""
-    from importlib.resources import files  # noqa: PLC0415  # used here only
+def test_all_scripts_and_templates_are_used_and_short():
+    """No file in the installed folders is left over or over the limits of the style guide."""
+    room = files("softpolytope.report")
+    scripts = [item for item in (room / "static").iterdir() if item.name.endswith(".js")]
+    assert {item.name for item in scripts} == set(SCRIPTS)
+    templates = list((room / "templates").iterdir())
+    sections = {"model", "scores", "rules", "map", "weights", "fit", "rows"}
+    assert {item.name for item in templates} == {f"{name}.html" for name in {"page", "macros"} | sections}
+    assert all(len(item.read_text(encoding="utf-8").splitlines()) < 350 for item in (*scripts, *templates))
 
-    room = files("softpolytope.report") / "static"
-    assert {item.name for item in room.iterdir() if item.name.endswith(".js")} == set(SCRIPTS)
-    assert all(len(room.joinpath(name).read_text().splitlines()) < 350 for name in SCRIPTS)
+
+def test_templates_escape_and_refuse_missing_values():
+    """Texts are escaped without a filter, and a misspelled name is an error."""
+    environment = make_environment()
+    template = environment.from_string("{{ text }}")
+    assert template.render(text="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"
+    with pytest.raises(UndefinedError, match="text"):
+        template.render()
+    assert not any(
+        "|safe" in (environment.loader.get_source(environment, name)[0]) for name in environment.list_templates()
+    )
+
+
+def test_policy_has_the_hash_of_the_script(page):
+    """The browser runs this script and no other."""
+    script = page.texts["script"][-1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in page.of("meta")[1]["content"]
+
+
+def test_old_keyword_still_works(modes, tmp_path):
+    """`elsewhere` is the old name of `reference_scores`."""
+    with pytest.warns(FutureWarning, match="'elsewhere' is now 'reference_scores'"):
+        assert "A method" in written(tmp_path, *modes, elsewhere={"A method": {"error": 0.1}})
+
+
+def test_importing_the_package_does_not_import_the_template_engine():
+    """Only the report needs it."""
+    program = "import sys, softpolytope; print('jinja2' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    assert run.stdout.strip() == "False"

@@ -68,7 +68,7 @@ def _calibration_line(found: Evaluation) -> str:
     return (
         f"calibration: {about} is off by {_percent(calibration.mean_gap)} on average; "
         f"bins outside their {_LEVEL} band: {found.n_missed_bins} of {len(calibration.counts)} "
-        f"(up to {calibration.most_misses} may be by chance)"
+        f"(up to {calibration.max_misses} may be by chance)"
     )
 
 
@@ -96,7 +96,7 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "calibration": {
             "mean_gap": calibration.mean_gap,
             "missed_bins": found.n_missed_bins,
-            "missed_bins_by_chance": calibration.most_misses,
+            "missed_bins_by_chance": calibration.max_misses,
             "bins": [
                 {"from": lower, "rows": n, "predicted": predicted, "observed": observed, "band": band}
                 for lower, n, predicted, observed, band in zip(*columns, strict=True)

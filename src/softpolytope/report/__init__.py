@@ -1,13 +1,18 @@
-"""One self-contained HTML page about a fitted model, for a person who must decide whether to trust it; its scores."""
+"""One self-contained HTML page about a fitted model, for readers who must decide whether to trust it.
 
-from softpolytope.report._evaluation import Evaluation, evaluate
+`write_report` writes the page with the model's scores, rules, decision map, diagnostics and predictions. `evaluate` and
+`score_predictions` compute scores alone, for any predicted probabilities.
+"""
+
 from softpolytope.report._page import write_report
-from softpolytope.report._scores import LEVEL, Score
+from softpolytope.report._scores import LEVEL, Calibration, Evaluation, Score, evaluate, score_predictions
 
 __all__ = [
     "LEVEL",
+    "Calibration",
     "Evaluation",
     "Score",
     "evaluate",
+    "score_predictions",
     "write_report",
 ]

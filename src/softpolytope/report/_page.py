@@ -1,22 +1,32 @@
-"""Puts the page together: one file that needs no other."""
+"""The page as one HTML file.
+
+`templates/` has the markup and the text that explains the page, `_text` and `_checks` the sentences about the model,
+and `static/` has the style sheet and the scripts. Jinja2 escapes every text; only the style sheet, the scripts and the
+JSON of `to_script_json` are inserted as they are.
+"""
 
 import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from numpy.typing import ArrayLike
 
-from softpolytope.report._given import ReportOptions
+from softpolytope._deprecation import accept_old_keyword
+from softpolytope._format import format_count
+from softpolytope.geometry import TOO_WEAK
+from softpolytope.model import FittedClassifier
 from softpolytope.report._payload import make_payload
-from softpolytope.report._sections import make_sections, titles_of
-from softpolytope.report._summary import Content, summarize_model
+from softpolytope.report._scores import LEVEL
+from softpolytope.report._sections import make_sections
+from softpolytope.report._summary import MAX_RULES, THRESHOLD, ReportOptions, Summary, summarize_model
 
-# In the order in which each needs those before it.
+# In an order in which each follows those that it uses.
 SCRIPTS = (
     "decode.js",
     "model.js",
@@ -31,8 +41,9 @@ SCRIPTS = (
 )
 
 
-def write_report(  # noqa: PLR0913  # what a report is about, and what it may be given besides
-    classifier: Any,
+@accept_old_keyword("elsewhere", "reference_scores")
+def write_report(  # noqa: PLR0913  # the options of the page
+    classifier: FittedClassifier,
     X: ArrayLike,
     y: ArrayLike,
     path: str | Path,
@@ -40,21 +51,21 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     feature_names: Sequence[str] | None = None,
     title: str | None = None,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
-    elsewhere: Mapping[str, Mapping[str, float]] | None = None,
+    reference_scores: Mapping[str, Mapping[str, float]] | None = None,
     held_out: Mapping[str, Mapping[str, float]] | None = None,
     raw_columns: Sequence[str] | None = None,
-    raw_rows: Any = None,
+    raw_rows: ArrayLike | None = None,
 ) -> None:
-    """Write one HTML page about a fitted classifier and how it does on test rows.
+    """Write one HTML page about a fitted classifier and its predictions for labeled rows.
 
-    The page needs no network and no other file. It tells what the model is, how often it is right, its half-spaces as
-    rules, how it was fitted, and what it says of every row; a map evaluates the model in the browser.
+    The page needs no network and no other file. It describes the model, its scores and calibration, its half-spaces as
+    rules, the quality of the fit and the prediction for every row; on a map, the browser evaluates the model itself.
 
     Parameters
     ----------
     classifier : classifier
-        One of the four of this package, fitted, with any number of classes and features. Of a `TableClassifier` give
-        its `named_classifier()`, and rows by its `encode`.
+        One of the four classifiers of this package, fitted, with any number of classes and features. For a
+        `TableClassifier`, pass its `named_classifier()`, and rows encoded by its `encode`.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Test rows, as the classifier takes them. Rows that it was trained on are recognized by the fingerprint in the
         model: the page then says so first, and judges the model by the other rows and by `held_out`.
@@ -67,17 +78,17 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     title : str, optional
         The heading.
     baselines : dict of str to dict, optional
-        Scores of other methods on the same rows, by name: "error" (a share), "log_loss" (nats), "brier". A majority
-        vote is always there.
-    elsewhere : dict of str to dict, optional
-        The same of scores on other rows: they are shown, and compared with nothing.
+        Scores of other methods on the same rows, by name: "error" (a share), "log_loss" (nats), "brier". The majority
+        vote is always included.
+    reference_scores : dict of str to dict, optional
+        Scores of the same form that were measured on other rows. They are shown but not compared.
     held_out : dict of str to dict, optional
-        The same of rows held out when the classifier was fitted, as `TableClassifier.held_out_` has them: its own as
-        "softpolytope", those of the most frequent class as "majority vote".
+        Scores of the same form on rows held out during the fit, such as `TableClassifier.held_out_`: those of the
+        classifier as "softpolytope", those of the most frequent class as "majority vote".
     raw_columns : sequence of str, optional
         Names of the columns of `raw_rows`.
     raw_rows : array-like of shape (n_samples, n_columns), optional
-        The rows as the reader knows them, texts or numbers (None or NaN where one is missing), for the table; by
+        Rows as the reader knows them, texts or numbers (None or NaN where one is missing), to show in the table; by
         default X.
 
     Examples
@@ -95,48 +106,62 @@ def write_report(  # noqa: PLR0913  # what a report is about, and what it may be
     ...     "Ring or disc" in path.read_text(encoding="utf-8")
     True
     """
-    given = ReportOptions(title, feature_names, baselines, raw_columns, raw_rows, elsewhere, held_out)
-    page = render_page(summarize_model(classifier, X, y, given))
-    # A lone surrogate is text to Python, but no file can hold it.
+    options = ReportOptions(title, feature_names, baselines, reference_scores, held_out, raw_columns, raw_rows)
+    page = render_page(summarize_model(classifier, X, y, options))
+    # A lone surrogate is valid in a Python string, but no file can hold it.
     Path(path).write_bytes(page.encode("utf-8", "replace"))
 
 
-def render_page(content: Content) -> str:
-    """The text of the page."""
+def render_page(summary: Summary) -> str:
+    """Render the page."""
     script = script_text()
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in titles_of(content).items())
-    title = escape(content.title)
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>{title}</title><style>{_file('page.css')}</style></head>"
-        '<body><a class="skip" href="#main">Skip to the report</a>'
-        f'<header><h1>{title}</h1><nav aria-label="Sections"><ol>{links}</ol></nav></header>'
-        f'<main id="main" tabindex="-1">{make_sections(content)}</main>'
-        "<footer><p>Written by softpolytope. Everything is in this file; it loads nothing from elsewhere.</p></footer>"
-        f'<script type="application/json" id="data">{script_json(make_payload(content))}</script>'
-        f"<script>{script}</script></body></html>"
+    template = make_environment().get_template("page.html")
+    return template.render(
+        summary=summary,
+        sections=make_sections(summary),
+        policy=_security_policy(script),
+        style=Markup(_read("page.css")),  # noqa: S704  # a file of this package
+        data=Markup(to_script_json(make_payload(summary))),  # noqa: S704  # no text in it can end the element
+        script=Markup(script),  # noqa: S704  # files of this package
     )
 
 
-def script_json(data: Any) -> str:
-    """JSON that may stand in a script element: no text in it can end the element or begin a comment."""
+@cache
+def make_environment() -> Environment:
+    """Return the environment of the templates: all texts are escaped, and missing values are errors."""
+    environment = Environment(
+        loader=PackageLoader("softpolytope.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": format_count, "enumerate": enumerate}
+    environment.globals |= {
+        "level": f"{LEVEL:.0%}",
+        "max_rules": MAX_RULES,
+        "threshold": f"{THRESHOLD:g}",
+        "too_weak": TOO_WEAK,
+    }
+    return environment
+
+
+def to_script_json(data: object) -> str:
+    """Return JSON for a script element: no text in it can end the element or begin a comment."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def script_text() -> str:
-    """The page's program, in a scope of its own."""
-    return '(function () {\n"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "})();\n"
+    """Return the page's script, in a scope of its own."""
+    return '(function () {\n"use strict";\n' + "\n".join(_read(name) for name in SCRIPTS) + "})();\n"
 
 
-def _policy(script: str) -> str:
-    """Nothing may be loaded and no script run but this very one, should a text ever get past the escaping."""
+def _security_policy(script: str) -> str:
+    """Return a policy that loads nothing and allows this script alone, in case a text ever evades the escaping."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def _file(name: str) -> str:
+def _read(name: str) -> str:
     return files("softpolytope.report").joinpath("static", name).read_text(encoding="utf-8")

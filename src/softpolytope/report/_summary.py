@@ -1,201 +1,213 @@
-"""What a report says of a model, as numbers: gathered once, then put into words, charts and the page's data."""
+"""Summary of a fitted model and labeled rows: everything that text, charts and data of the page are made from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.data import validate_rows
-from softpolytope.geometry import ExpertRegion, LabelingPolytopes
-from softpolytope.inspection import Diagnosis, Overlap, overlap_with_training
-from softpolytope.model import Draws, Features, FittedModel, LabelingPosterior, Posterior, combined
-from softpolytope.report._given import ReportOptions, raw_columns
+from softpolytope.geometry import ExpertRegion, LabelingPolytopes, model_polytopes
+from softpolytope.inspection import Diagnosis, Overlap, diagnose_model, overlap_with_training
+from softpolytope.model import (
+    Design,
+    Draws,
+    Features,
+    FittedClassifier,
+    FittedModel,
+    LabelingPosterior,
+    Posterior,
+    fitted_model,
+)
 from softpolytope.report._scores import (
     LEVEL,
     Calibration,
     Score,
-    given_scores,
-    held_out_scores,
-    majority_score,
-    model_calibration,
-    score_of,
+    ScoreTable,
+    read_held_out,
+    read_scores,
+    score_majority_vote,
+    score_predictions,
 )
 
-# The probability that the rules are about.
+# Probability threshold of the rules.
 THRESHOLD = 0.5
-# Rules of a labeling that are worth reading, and worth the time it takes to find their faces.
+# Rules listed per labeling; finding the faces of each takes time.
 MAX_RULES = 12
-# Sorted weights of a labeling that are shown.
+# Sorted weights shown per labeling.
 MAX_WEIGHTS = 20
 # Rows on which modes are compared.
 MAX_ROWS_COMPARED = 5000
 
+RawColumn = tuple[str, NDArray[np.object_]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """Optional arguments of `write_report`."""
+
+    title: str | None = None
+    feature_names: Sequence[str] | None = None
+    baselines: ScoreTable | None = None
+    reference_scores: ScoreTable | None = None
+    held_out: ScoreTable | None = None
+    raw_columns: Sequence[str] | None = None
+    raw_rows: ArrayLike | None = None
+
+    @property
+    def all_reference_scores(self) -> dict[str, Mapping[str, float]]:
+        """Scores measured on other rows, those of held-out rows last."""
+        held_out = {f"{name}, on held-out rows": scores for name, scores in (self.held_out or {}).items()}
+        return {**(self.reference_scores or {}), **held_out}
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One expert's region, and what it did on the test rows."""
+    """Region of one expert with its votes on the rows of the report."""
 
     region: ExpertRegion
     n_yes: int  # rows it votes yes for
-    n_right: int  # of these, rows of the class it votes for
+    n_right: int  # rows among them that are of its target class
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One labeling (of one class): the experts that vote for a target."""
+class LabelingSummary:
+    """Experts of one labeling (of one class), all of which vote for the same target."""
 
     target: str
     polytopes: LabelingPolytopes
     posterior: LabelingPosterior
     rules: tuple[Rule, ...]
-    n_active: NDArray[np.intp]  # (draws,), experts with counts
     weight_bands: FloatArray  # (ranks, 3): low, median and high of the sorted weights over draws
 
     @property
     def n_experts(self) -> int:
-        """Experts of the best draw."""
+        """Number of experts of the best draw."""
         return len(self.posterior.best.expert_weights)
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far plain modes agree on test rows."""
+    """Agreement of plain modes on the rows of the report."""
 
     n_modes: int
-    same_decision: float  # share of rows that all modes decide alike
-    mean_spread: float  # mean over rows of largest less smallest probability
+    same_decision: float  # share of rows for which all modes predict the same class
+    mean_spread: float  # mean over rows of the range of probabilities
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """Everything the page is made of."""
+class Summary:
+    """Everything the page is made from."""
 
-    kind: str  # name of the classifier's class
     title: str
-    classes: tuple[str, ...]
-    features: Features
-    posterior: Posterior
-    estimate: str
-    inference: str
-    has_draws: bool  # whether draws (or bootstrap modes) stand for the posterior
-    first_kept: int
-    X: Any  # (rows, features), dense or CSR
-    codes: NDArray[np.intp]
+    model: FittedModel  # its features have the names to show
+    X: Design
+    codes: IndexArray  # (rows,), labels
     probabilities: FloatArray  # (rows, classes)
-    decisions: NDArray[np.intp]
-    scores: tuple[Score, ...]  # ours, the majority vote, then those given, of these rows and of others
+    decisions: IndexArray  # (rows,)
+    scores: tuple[Score, ...]  # the model, the majority vote, then those given
     calibration: Calibration
-    sides: tuple[Side, ...]
-    diagnoses: tuple[Diagnosis, ...]
+    labelings: tuple[LabelingSummary, ...]
+    diagnoses: tuple[Diagnosis, ...]  # of chains
     agreement: Agreement | None  # of plain modes
-    n_outside: int  # rows with a feature beyond the range of the training rows
-    raw: tuple[tuple[str, NDArray[Any]], ...]  # name and values of the columns as the user knows them
-    overlap: Overlap | None  # with the training rows; None if these are not known
-    on_new_rows: tuple[Score, Score] | None  # the model's and the majority's, of rows not trained on, if some were
-    held_out: tuple[Score, Score | None] | None  # the same of rows held out when the model was fitted
+    n_outside: int  # rows with a feature outside the range of the training rows
+    raw: tuple[RawColumn, ...]  # columns as the user knows them; empty if these are the features
+    overlap: Overlap | None  # with the training rows; None if these are unknown
+    new_row_scores: tuple[Score, Score] | None  # model and majority vote, if only some rows were trained on
+    held_out: tuple[Score, Score | None] | None  # the same pair for rows held out during the fit
 
     @property
-    def noun(self) -> str:
-        """What a row of the report is called."""
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return tuple(str(name) for name in self.model.classes.tolist())
+
+    @property
+    def has_training_rows(self) -> bool:
+        """Whether scores on these rows differ from scores on new rows because of training rows among them."""
+        return self.overlap is not None and self.overlap.has_training_rows
+
+    @property
+    def row_noun(self) -> str:
+        """Noun for a row of the report."""
         if self.overlap is None or not self.overlap.has_training_rows:
             return "test row"
         return "training row" if self.overlap.is_whole else "row"
 
     @property
+    def draw_noun(self) -> str:
+        """Noun for one set of parameters, a draw or a mode."""
+        return "mode" if self.model.inference == "map" else "draw"
+
+    @property
     def n_new_rows(self) -> int:
-        """Rows that the model was not trained on, where they are known."""
+        """Number of rows that the model was not trained on, if they are known one by one."""
         return 0 if self.overlap is None or self.overlap.is_known is None else int((~self.overlap.is_known).sum())
 
     @property
     def is_wrong(self) -> BoolArray:
-        """Whether each row is decided wrongly."""
+        """Whether each row is misclassified."""
         return np.asarray(self.decisions != self.codes)
 
     @property
     def n_draws(self) -> int:
-        """Draws or modes that predictions average over."""
-        return 1 if self.estimate == "best" else len(self.sides[0].posterior.draws)
+        """Number of draws or modes that predictions average over."""
+        return 1 if self.model.estimate == "best" else len(self.model.labelings[0].draws)
 
     @property
     def n_layers(self) -> int:
-        """Hyperplanes of each expert."""
-        return self.sides[0].polytopes.n_layers
+        """Number of hyperplanes of each expert."""
+        return self.labelings[0].polytopes.n_layers
 
     @property
-    def one_of(self) -> str:
-        """What a draw is called."""
-        return "mode" if self.inference == "map" else "draw"
+    def n_experts(self) -> int:
+        """Number of experts of the best draws."""
+        return sum(labeling.n_experts for labeling in self.labelings)
 
 
-def summarize_model(classifier: Any, X: Any, y: Any, given: ReportOptions) -> Content:
-    """Gather it all from a fitted classifier and test rows with their labels."""
-    if not hasattr(classifier, "polytopes"):
-        raise ValueError(
-            f"a report needs one of the four classifiers of softpolytope, fitted; got {type(classifier).__name__}. Of "
-            "a pipeline, give the last step, and rows as the steps before leave them; of a TableClassifier, "
-            "named_classifier(), and rows by its encode."
-        )
+def summarize_model(classifier: FittedClassifier, X: ArrayLike, y: ArrayLike, options: ReportOptions) -> Summary:
+    """Summarize a fitted classifier and its predictions for labeled rows."""
+    model = fitted_model(classifier, "write_report")
+    model = replace(model, features=_rename(model.features, options.feature_names))
     rows = validate_rows(classifier, X)
-    model: FittedModel = classifier.model_
     codes = model.encode_labels(y, rows.shape[0])
-    # The rows as they were given: scikit-learn would miss their names otherwise.
+    # The rows as they were given: scikit-learn warns if their column names are missing.
     probabilities = classifier.predict_proba(X)
-    decisions = np.searchsorted(classifier.classes_, classifier.predict(X))
-    polytopes = classifier.polytopes(THRESHOLD)
-    features = _named(polytopes[0].features, given.feature_names)
-    classes = tuple(str(name) for name in classifier.classes_.tolist())
-    has_draws = model.has_posterior_spread
-    title = given.title if given.title is not None else f"Report on a {type(classifier).__name__}"
+    decisions = np.searchsorted(model.classes, classifier.predict(X))
+    n_classes = len(model.classes)
     overlap = overlap_with_training(classifier, X)
-    return Content(
-        type(classifier).__name__,
-        str(title),
-        classes,
-        features,
-        classifier.posterior_,
-        str(classifier.estimate),
-        str(classifier.inference_),
-        has_draws,
-        model.n_burn_in if model.inference == "gibbs" else 0,
-        rows,
-        codes,
-        probabilities,
-        decisions,
-        (
-            score_of("This model", probabilities, decisions, codes),
-            majority_score(codes, len(classes)),
-            *given_scores(given.baselines, given.scores_elsewhere()),
+    new_row_scores = None
+    if overlap is not None and overlap.has_training_rows and not overlap.is_whole and overlap.is_known is not None:
+        new = ~overlap.is_known
+        own = score_predictions(probabilities[new], codes[new], decisions[new], "This model, on new rows")
+        new_row_scores = own, score_majority_vote(codes[new], n_classes)
+    return Summary(
+        title=f"Report on a {model.name}" if options.title is None else str(options.title),
+        model=model,
+        X=rows,
+        codes=codes,
+        probabilities=probabilities,
+        decisions=decisions,
+        scores=(
+            score_predictions(probabilities, codes, decisions),
+            score_majority_vote(codes, n_classes),
+            *read_scores(options.baselines, options.all_reference_scores),
         ),
-        model_calibration(probabilities, decisions, codes),
-        tuple(_sides(classifier, [replace(item, features=features) for item in polytopes], rows, codes, classes)),
-        tuple(classifier.diagnostics()) if classifier.inference_ == "gibbs" else (),
-        None if has_draws else _agreement(classifier.posterior_, rows),
-        _n_outside(rows, features),
-        raw_columns(given, features, rows),
-        overlap,
-        _on_new_rows(overlap, probabilities, decisions, codes),
-        held_out_scores(given.held_out),
+        calibration=Calibration.from_predictions(probabilities, decisions, codes),
+        labelings=tuple(_summarize_labelings(model, rows, codes)),
+        diagnoses=tuple(diagnose_model(model)) if model.inference == "gibbs" else (),
+        agreement=None if model.has_posterior_spread else _compare_modes(model.posterior, rows),
+        n_outside=_count_outside(rows, model.features),
+        raw=_raw_columns(options, model.features, rows.shape[0]),
+        overlap=overlap,
+        new_row_scores=new_row_scores,
+        held_out=read_held_out(options.held_out),
     )
 
 
-def _on_new_rows(
-    overlap: Overlap | None, probabilities: FloatArray, decisions: NDArray[np.intp], codes: NDArray[np.intp]
-) -> tuple[Score, Score] | None:
-    """Scores of the model and of the majority vote on the rows that are not training rows, if some are."""
-    if overlap is None or not overlap.has_training_rows or overlap.is_known is None or overlap.is_whole:
-        return None
-    new = ~overlap.is_known
-    own = score_of("This model, on new rows", probabilities[new], decisions[new], codes[new])
-    return own, majority_score(codes[new], probabilities.shape[1])
-
-
-def _named(features: Features, names: Sequence[str] | None) -> Features:
-    """The features under the names that the user wants to read."""
+def _rename(features: Features, names: Sequence[str] | None) -> Features:
     if names is None:
         return features
     if isinstance(names, str) or len(names) != len(features.names):
@@ -203,36 +215,42 @@ def _named(features: Features, names: Sequence[str] | None) -> Features:
     return replace(features, names=tuple(str(name) for name in names))
 
 
-def _sides(
-    classifier: Any, polytopes: list[LabelingPolytopes], rows: Any, codes: NDArray[np.intp], classes: tuple[str, ...]
-) -> list[Side]:
-    """One per labeling and class, in the order of `polytopes`."""
-    sides = []
-    numbered = [
-        (number, side, labeling)
-        for number, regression in enumerate(classifier.posterior_.regressions)
-        for side, labeling in enumerate(regression.labelings)
-    ]
-    for item, (number, side, posterior) in zip(polytopes, numbered, strict=True):
-        # Of two classes, the one regression is about the second.
-        code = 1 if len(classes) == 2 else number
-        is_target = (codes == code) != bool(side)
-        rules = _rules(item, rows, is_target)
-        draws = posterior.draws
-        sides.append(Side(str(item.target), item, posterior, rules, draws.n_active, weight_bands(draws)))
-    return sides
+def _raw_columns(options: ReportOptions, features: Features, n_rows: int) -> tuple[RawColumn, ...]:
+    if options.raw_rows is None:
+        if options.raw_columns is not None:
+            raise ValueError(
+                "raw_columns names the columns of raw_rows, but raw_rows is missing. Pass both or neither."
+            )
+        return ()
+    table = np.asarray(options.raw_rows, dtype=object)
+    if table.ndim != 2 or table.shape[0] != n_rows:
+        raise ValueError(f"raw_rows must have one row for each of the {n_rows} rows of X; got shape {table.shape}.")
+    names = features.names if options.raw_columns is None else tuple(str(name) for name in options.raw_columns)
+    if len(names) != table.shape[1]:
+        raise ValueError(f"raw_columns must name the {table.shape[1]} columns of raw_rows; got {len(names)} names.")
+    return tuple(zip(names, table.T, strict=True))
 
 
-def _rules(item: LabelingPolytopes, rows: Any, is_target: BoolArray) -> tuple[Rule, ...]:
-    """The regions of the heaviest experts."""
-    voted = zip(item.regions, item.votes(rows), strict=True)
-    return tuple(
-        Rule(region, int(votes.sum()), int((votes & is_target).sum())) for region, votes in islice(voted, MAX_RULES)
-    )
+def _summarize_labelings(model: FittedModel, rows: Design, codes: IndexArray) -> list[LabelingSummary]:
+    """Summarize the labelings, regression after regression."""
+    regressions = enumerate(model.posterior.regressions)
+    numbers = [number for number, regression in regressions for _ in regression.labelings]
+    found = []
+    for number, polytopes, posterior in zip(numbers, model_polytopes(model, THRESHOLD), model.labelings, strict=True):
+        # With two classes, the only regression is that of the second.
+        is_target = (codes == (1 if len(model.classes) == 2 else number)) != bool(polytopes.labeling)
+        voted = islice(zip(polytopes.regions, polytopes.votes(rows), strict=True), MAX_RULES)
+        rules = tuple(Rule(region, int(votes.sum()), int((votes & is_target).sum())) for region, votes in voted)
+        bands = weight_bands(posterior.draws)
+        found.append(LabelingSummary(str(polytopes.target), polytopes, posterior, rules, bands))
+    return found
 
 
 def weight_bands(draws: Draws) -> FloatArray:
-    """Low, median and high of the sorted weights over draws, (ranks, 3): experts have no identity, ranks have."""
+    """Return low, median and high of the sorted weights over draws, (ranks, 3).
+
+    Experts are not matched between draws, so their weights are compared by rank.
+    """
     table = np.zeros((len(draws), max(int(draws.n_active.max(initial=0)), 1)))
     for number, (start, stop) in enumerate(zip(draws.starts, draws.starts[1:], strict=False)):
         own = draws.expert_weights[start:stop][draws.is_active[start:stop]]
@@ -241,36 +259,34 @@ def weight_bands(draws: Draws) -> FloatArray:
     return np.quantile(table[:, :MAX_WEIGHTS], [tail, 0.5, 1.0 - tail], axis=0).T
 
 
-def _agreement(posterior: Posterior, rows: Any) -> Agreement:
-    """Compare modes on the test rows, evenly chosen if there are many."""
-    chosen = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MAX_ROWS_COMPARED)).astype(np.intp))
+def draw_probabilities(posterior: Posterior, rows: Design) -> FloatArray:
+    """Return the probabilities of all classes by draw, (draws, rows, classes)."""
+    found = posterior.class_probability_draws(rows)
+    return found if found.ndim == 3 else np.stack([1.0 - found, found], axis=2)
+
+
+def _compare_modes(posterior: Posterior, rows: Design) -> Agreement:
+    """Compare modes on the rows, or on evenly spaced ones if there are many."""
+    n_rows = rows.shape[0]
+    chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ROWS_COMPARED)).astype(np.intp))
     probabilities = draw_probabilities(posterior, rows[chosen])
     decided = probabilities.argmax(axis=2)
     spread = (probabilities.max(axis=0) - probabilities.min(axis=0)).max(axis=1)
     return Agreement(len(probabilities), float((decided == decided[0]).all(axis=0).mean()), float(spread.mean()))
 
 
-def draw_probabilities(posterior: Posterior, rows: Any) -> FloatArray:
-    """Probabilities of all classes by every draw or mode, (draws, rows, classes)."""
-    positive = np.stack([item.probability_draws(rows) for item in posterior.regressions])
-    if len(positive) == 1:
-        return np.stack([1.0 - positive[0], positive[0]], axis=2)
-    return np.moveaxis(combined(positive, 1.0 - positive), 0, -1)
-
-
-def _n_outside(rows: Any, features: Features) -> int:
-    """Rows with a feature beyond the range of the training rows, by more than rounding."""
+def _count_outside(rows: Design, features: Features) -> int:
+    """Count rows with a feature outside the range of the training rows by more than rounding."""
     slack = 1e-9 * (features.upper - features.lower)
     n_outside = 0
-    # In blocks, so that sparse rows need little room.
+    # In blocks, so that sparse rows need little memory.
     for start in range(0, rows.shape[0], 1000):
-        block = dense(rows[start : start + 1000])
+        block = to_dense(rows[start : start + 1000])
         is_out = (block < features.lower - slack) | (block > features.upper + slack)
         n_outside += int(is_out.any(axis=1).sum())
     return n_outside
 
 
-def dense(rows: Any) -> FloatArray:
-    """Rows as an array."""
-    found: Any = rows
-    return np.asarray(found.toarray() if sparse.issparse(rows) else found)
+def to_dense(rows: Design) -> FloatArray:
+    """Return dense or sparse rows as an array."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

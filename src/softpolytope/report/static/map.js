@@ -158,7 +158,7 @@ function startMap(data, model, rows) {
   }
 
   function viewInWords() {
-    const one = data.model.oneOf;
+    const one = data.model.drawNoun;
     if (state.view === "average") return `Shown is the average over ${counted(data.model.nKept, one)}.`;
     const nOff = state.off.size;
     return `Shown is the best ${one} alone${nOff ? `, with ${counted(nOff, "expert")} switched off` : ""}.`;

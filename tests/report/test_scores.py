@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, roc_auc_score
 
-from softpolytope.report import evaluate
+from softpolytope.report import Calibration, evaluate, score_predictions
+from softpolytope.report._scores import score_majority_vote
 
 
 def made(rng, n_rows, n_classes, digits=2):
@@ -49,7 +51,8 @@ def test_four_classes(rng):
 
 def test_order_of_classes_and_given_decisions(rng):
     """Columns may be in any order; decisions replace those of the largest probability, not the probabilities."""
-    y, probabilities, classes = made(rng, 200, 4)
+    # Enough digits for no ties between classes: the first of the order given wins a tie.
+    y, probabilities, classes = made(rng, 200, 4, digits=8)
     order = [2, 0, 3, 1]
     found, other = evaluate(y, probabilities, classes), evaluate(y, probabilities[:, order], classes[order])
     assert other.score.log_loss == pytest.approx(found.score.log_loss)
@@ -71,13 +74,51 @@ def test_rows_of_one_class():
 @pytest.mark.parametrize(
     ("y", "probabilities", "message"),
     [
-        (["no"], [[0.5, 0.3, 0.2]], "a column for each of the 2 classes; got shape"),
-        ([], np.empty((0, 2)), "probabilities must have one row or more"),
+        (["no"], [[0.5, 0.3, 0.2]], "one column for each of the 2 classes; got shape"),
+        ([], np.empty((0, 2)), "probabilities must have at least one row"),
         (["no", "yes"], [[0.5, 0.5]], "one label for each of the 1 rows"),
         (["maybe"], [[0.5, 0.5]], "y holds 'maybe' at row 0, which is not one of the classes"),
     ],
 )
 def test_wrong_shapes_and_labels(y, probabilities, message):
-    """Told in words."""
+    """Errors say what is wrong."""
     with pytest.raises(ValueError, match=message):
         evaluate(y, probabilities, ["no", "yes"])
+
+
+def test_majority_vote_knows_the_shares():
+    """Its log-loss is the entropy of the labels."""
+    found = score_majority_vote(np.array([0, 0, 0, 1]), 2)
+    assert found.error == 0.25
+    assert found.log_loss == pytest.approx(stats.entropy([0.75, 0.25]))
+    assert found.brier == pytest.approx(0.75 * 0.25)
+
+
+def test_calibration_has_fifteen_bins_and_beta_bands(rng):
+    """Bands are quantiles of Beta(k + 1/2, n - k + 1/2)."""
+    probabilities = rng.random(3000)
+    is_true = rng.random(3000) < probabilities
+    found = Calibration.from_events(probabilities, is_true)
+    assert found.counts.sum() == 3000
+    assert len(found.counts) == 15
+    inside = (probabilities >= 2 / 15) & (probabilities < 3 / 15)
+    k, n = is_true[inside].sum(), inside.sum()
+    np.testing.assert_allclose(found.bands[2], stats.beta(k + 0.5, n - k + 0.5).ppf([0.055, 0.945]))
+    assert found.n_misses <= found.max_misses
+    # The test has teeth: probabilities that are too large are seen.
+    assert Calibration.from_events(probabilities, rng.random(3000) < probabilities**2).n_misses > found.max_misses
+
+
+def test_probabilities_of_zero_and_one_have_a_bin():
+    """The last bin holds its right end."""
+    assert Calibration.from_events(np.array([0.0, 1.0]), np.array([False, True])).lower.tolist() == [0.0, 14 / 15]
+
+
+def test_predictions_are_scored_by_the_most_probable_class(rng):
+    """Other decisions change the error alone."""
+    y, probabilities, classes = made(rng, 100, 4)
+    codes = np.searchsorted(classes, y)
+    found, decided = score_predictions(probabilities, codes), score_predictions(probabilities, codes, codes)
+    assert found.error == np.mean(probabilities.argmax(axis=1) != codes)
+    assert found.log_loss == decided.log_loss == pytest.approx(log_loss(y, probabilities))
+    assert decided.error == 0.0

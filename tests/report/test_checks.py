@@ -1,14 +1,17 @@
-"""A report on rows the model was trained on says so, and judges it by others."""
+"""Findings for and against trusting a model, also when it was trained on the rows of the report."""
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from softpolytope import SumStackSoftplusClassifier, load_model
-from softpolytope.report import _text as words
-from softpolytope.report import write_report
+from softpolytope.report import Calibration, write_report
+from softpolytope.report._checks import _check_calibration, check_model
+from softpolytope.report._payload import make_payload
 from softpolytope.report._summary import ReportOptions, summarize_model
 
 HELD_OUT = {
@@ -33,15 +36,15 @@ def trained():
     return model, (X[:200], y[:200]), (X[200:], y[200:])
 
 
-def checks_of(model, X, y, **given):
-    """What the page says before one trusts the model."""
-    return words.checks(summarize_model(model, X, y, ReportOptions(**given)))
+def checks_for(model, X, y, **given):
+    """Return the findings of a report."""
+    return check_model(summarize_model(model, X, y, ReportOptions(**given)))
 
 
 def test_training_rows_are_said_first_and_get_no_tick(trained):
     """The model's own scores on them are no verdict; without held-out scores, how to get some."""
     model, (X, y), _ = trained
-    checks = checks_of(model, X, y, baselines={"LR": {"error": 0.5, "log_loss": 1.0}})
+    checks = checks_for(model, X, y, baselines={"LR": {"error": 0.5, "log_loss": 1.0}})
     assert checks[0].mark == "bad"
     assert checks[0].text.startswith("These are rows the model was trained on")
     assert "no scores on held-out rows" in checks[1].text
@@ -53,27 +56,26 @@ def test_training_rows_are_said_first_and_get_no_tick(trained):
 def test_held_out_scores_are_the_verdict(trained):
     """Second, before what it does on its own rows; bad if no better than the majority."""
     model, (X, y), _ = trained
-    checks = checks_of(model, X, y, held_out=HELD_OUT)
-    assert "On rows held out when it was fitted it erred on 12.0\u00a0%" in checks[1].text
-    assert "err on 40.0\u00a0%" in checks[1].text
+    checks = checks_for(model, X, y, held_out=HELD_OUT)
+    assert "Its error on rows held out from the fit was 12.0%" in checks[1].text
+    assert "always predicting the most frequent class gives 40.0%" in checks[1].text
     assert checks[1].mark == "look"
-    assert checks[2].text.startswith("On the training rows it errs on ")
+    assert checks[2].text.startswith("Its error on the training rows is ")
     assert not any(check.mark == "good" for check in checks)
     worse = HELD_OUT | {"softpolytope": {"error": 0.45, "log_loss": 0.7}}
-    assert checks_of(model, X, y, held_out=worse)[1].mark == "bad"
+    assert checks_for(model, X, y, held_out=worse)[1].mark == "bad"
     alone = {"softpolytope": HELD_OUT["softpolytope"]}
-    assert checks_of(model, X, y, held_out=alone)[1].text.endswith("12.0\u00a0%.")
+    assert checks_for(model, X, y, held_out=alone)[1].text.endswith("12.0%.")
     names = [score.name for score in summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT)).scores]
-    assert "logistic regression, on the rows held out from its fit" in names
+    assert "logistic regression, on held-out rows" in names
 
 
 def test_new_rows_get_their_tick(trained):
     """As before: nothing is said of training rows, and held-out scores decide nothing."""
     model, _, (X, y) = trained
-    checks = checks_of(model, X, y, held_out=HELD_OUT)
+    checks = checks_for(model, X, y, held_out=HELD_OUT)
     assert checks[0].mark == "good"
-    assert checks[0].text.startswith("It errs on ")
-    assert "of the test rows" in checks[0].text
+    assert checks[0].text.startswith("Its error on the test rows is ")
     assert not any("trained on" in check.text for check in checks)
 
 
@@ -81,39 +83,39 @@ def test_of_rows_that_are_partly_old_the_new_ones_decide(trained):
     """Their number and error are those of the new rows alone."""
     model, (old, old_labels), (new, new_labels) = trained
     X, y = np.concatenate([old[:150], new[:60]]), np.concatenate([old_labels[:150], new_labels[:60]])
-    checks = checks_of(model, X, y)
+    checks = checks_for(model, X, y)
     assert checks[0].text.startswith("150 of these 210 rows (71%) are rows the model was trained on")
     error = 100.0 * np.mean(model.predict(new[:60]) != new_labels[:60])
-    assert checks[1].text.startswith(f"On the 60 rows that it was not trained on it errs on {error:.1f}\u00a0%")
+    assert checks[1].text.startswith(f"Its error on the 60 rows it was not trained on is {error:.1f}%")
     assert not any(check.mark == "good" for check in checks)
-    content = summarize_model(model, X, y, ReportOptions())
-    assert content.n_new_rows == 60
-    assert content.noun == "row"
+    summary = summarize_model(model, X, y, ReportOptions())
+    assert summary.n_new_rows == 60
+    assert summary.row_noun == "row"
 
 
 def test_few_old_rows_among_many_do_not_count(trained):
     """One of two hundred changes no score."""
     model, (old, old_labels), (new, new_labels) = trained
-    checks = checks_of(model, np.concatenate([old[:1], new]), np.concatenate([old_labels[:1], new_labels]))
-    assert checks[0].text.startswith("It errs on ")
+    checks = checks_for(model, np.concatenate([old[:1], new]), np.concatenate([old_labels[:1], new_labels]))
+    assert checks[0].text.startswith("Its error on the test rows is ")
 
 
 def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
     """It cannot tell."""
     model, _, (X, y) = trained
     model.save(tmp_path / "m", fingerprint=False)
-    checks = checks_of(load_model(tmp_path / "m"), X, y)
+    checks = checks_for(load_model(tmp_path / "m"), X, y)
     assert any("no fingerprint of its training rows" in check.text for check in checks)
     model.save(tmp_path / "m")
-    assert not any("fingerprint" in check.text for check in checks_of(load_model(tmp_path / "m"), X, y))
+    assert not any("fingerprint" in check.text for check in checks_for(load_model(tmp_path / "m"), X, y))
 
 
 def test_where_only_about_how_many_is_known(trained):
     """The new rows are not told apart, and held-out scores decide."""
     model, (X, y), _ = trained
-    content = summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT))
-    vague = replace(content, overlap=replace(content.overlap, n_known=100, share=0.5, is_known=None))
-    checks = words.checks(vague)
+    summary = summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT))
+    vague = replace(summary, overlap=replace(summary.overlap, n_known=100, share=0.5, is_known=None))
+    checks = check_model(vague)
     assert checks[0].text.startswith("About 100 of these 200 rows (50%)")
     assert "held out" in checks[1].text
 
@@ -132,3 +134,46 @@ def test_the_page_speaks_of_training_rows(trained, tmp_path):
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "The test rows" in text
     assert "trained on" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+
+
+def test_few_bootstrapped_modes_are_said_to_be_few(modes):
+    """Their intervals are shown, and what is wrong with them; of enough modes nothing is."""
+    model, X, y = modes
+    for n_restarts, is_few in ((3, True), (18, False)):
+        fitted = clone(model).set_params(bootstrap=True, n_restarts=n_restarts).fit(X, y)
+        summary = summarize_model(fitted, X, y, ReportOptions())
+        assert "low" in make_payload(summary)["rows"]
+        assert ("too few for 89%" in check_model(summary)[-1].text) is is_few
+
+
+def test_checks_speak_of_what_is_wrong(modes):
+    """A model no better than the majority, few rows, a single class."""
+    model, X, y = modes
+    swapped = np.where(y == "ring", "disc", "ring")
+    first = checks_for(model, X, swapped)[0]
+    assert first.text.startswith("Its error on the test rows is 9")
+    assert first.text.endswith("In error or in log-loss it is no better than that.")
+    assert first.mark == "bad"
+    assert any("only 150 test rows" in check.text for check in checks_for(model, X, y))
+    is_ring = y == "ring"
+    assert checks_for(model, X[is_ring], y[is_ring])[0].text.startswith("All test rows are “ring”")
+
+
+@pytest.mark.parametrize(
+    ("n_missed", "agreement", "tail"),
+    [
+        (0, "10 of 10 bins", ""),
+        (1, "9 of 10 bins", "; chance can explain the other 1"),
+        (2, "8 of 10 bins", "; chance can explain the other 2"),
+        (8, "only 2 of 10 bins", ""),
+    ],
+)
+def test_bins_may_miss_by_chance(n_missed, agreement, tail):
+    """Even those of a perfectly calibrated model do."""
+    predicted = np.linspace(0.05, 0.95, 10)
+    bands = np.column_stack([predicted - 0.01, predicted + 0.01])
+    bands[:n_missed] += 0.02
+    calibration = Calibration(predicted - 0.05, np.full(10, 50), predicted, predicted, bands)
+    found = _check_calibration(SimpleNamespace(calibration=calibration, has_training_rows=False))
+    assert found.text == f"Its probabilities agree with the observed shares in {agreement}{tail}."
+    assert (found.mark == "good") == (n_missed <= 3)

@@ -1,4 +1,4 @@
-"""The browser's model against Python's, by Node where there is one."""
+"""The page's scripts against Python, by Node where it is installed."""
 
 import json
 import shutil

@@ -1,0 +1,106 @@
+"""Data for the page's script: exact enough, complete and small."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from softpolytope.report import _payload as payload
+from softpolytope.report._payload import encode_column, kept_draws, make_payload, max_difference
+from softpolytope.report._summary import ReportOptions, summarize_model
+
+NOTHING = ReportOptions()
+
+
+def decoded(item):
+    """Numbers out of base64, as the page decodes them."""
+    return np.frombuffer(base64.b64decode(item["data"]), dtype="<" + item["type"])
+
+
+def test_intervals_are_those_of_predict_interval(chains, several):
+    """Of the second of two classes, or of the class decided for."""
+    for model, X, y in (chains, several):
+        rows = make_payload(summarize_model(model, X, y, NOTHING))["rows"]
+        wanted = model.predict_interval(X)
+        if wanted.ndim == 3:
+            wanted = wanted[np.arange(len(X)), np.searchsorted(model.classes_, model.predict(X))]
+        np.testing.assert_allclose(np.column_stack([decoded(rows["low"]), decoded(rows["high"])]), wanted, atol=1e-7)
+
+
+def test_rows_travel_nearly_exactly(any_model):
+    """Values to single precision of their range, labels and decisions exactly."""
+    model, X, y = any_model
+    rows = make_payload(summarize_model(model, X, y, NOTHING))["rows"]
+    for column, wanted in zip(rows["values"], X.T, strict=True):
+        found = decoded(column)
+        found = np.array(column["list"])[found] if "list" in column else column["start"] + found.astype(float)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * np.ptp(wanted))
+    assert model.classes_[decoded(rows["labels"])].tolist() == list(y)
+    assert model.classes_[decoded(rows["decisions"])].tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "listed"),
+    [
+        (np.array([3.0, 1.0, 3.0]), "u1", [1, 3]),
+        (np.array(["b", None, "a"], dtype=object), "u1", ["", "a", "b"]),
+        (np.array([True, False], dtype=object), "u1", ["False", "True"]),
+        (np.array([1.5, np.nan], dtype=object), "u1", [1.5, None]),
+        (np.array([None, 10.0, 9.0, None], dtype=object), "u1", [9, 10, None]),
+        (np.array([None, None], dtype=object), "u1", [""]),
+        (np.array([1.5, np.inf], dtype=object), "u1", ["1.5", "inf"]),
+        (np.array(["x" * 100], dtype=object), "u1", ["x" * 59 + "\u2026"]),
+        (np.arange(300) + 1.6e9, "f4", None),
+        (1e305 * np.arange(300.0), "f8", None),
+    ],
+)
+def test_columns_take_little_room(column, kind, listed):
+    """Few values are listed, many numbers are counted from the smallest."""
+    found = encode_column(column)
+    assert found["type"] == kind
+    assert found.get("list") == listed
+    if kind == "f4":
+        assert (found["start"] + decoded(found).astype(float)).tolist() == column.tolist()
+
+
+def test_many_numbers_with_holes_stay_numbers():
+    """NaN travels among them."""
+    column = np.array([None, *range(300), None], dtype=object)
+    found = encode_column(column)
+    assert (found["type"], found["start"]) == ("f4", 0.0)
+    np.testing.assert_array_equal(decoded(found), [np.nan, *range(300), np.nan])
+
+
+def test_no_number_is_nan(any_model):
+    """What goes to the page is JSON that every browser reads."""
+    json.dumps(make_payload(summarize_model(*any_model, NOTHING)), allow_nan=False)
+
+
+def test_too_many_rows_leave_the_certain_ones_out(modes, monkeypatch):
+    """Wrong rows and the least certain stay, and the page is told which."""
+    monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_PROBABILITY", 900)
+    monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_VALUES", 200)
+    summary = summarize_model(*modes, NOTHING)
+    rows = make_payload(summary)["rows"]
+    numbers = decoded(rows["numbers"])
+    assert rows["n"] == len(numbers) < rows["nAll"] == len(summary.codes)
+    assert set(np.flatnonzero(summary.is_wrong)) <= set(numbers.tolist())
+    assert rows["nValues"] < rows["n"]
+    assert sum(len(column["data"]) for column in rows["values"]) <= 200
+    left = np.setdiff1d(np.arange(rows["nAll"]), numbers)
+    certainty = np.abs(summary.probabilities[:, 1] - 0.5)
+    right = numbers[~summary.is_wrong[numbers]]
+    assert certainty[left].min() >= certainty[right].max()
+
+
+def test_many_draws_are_thinned(chains, monkeypatch):
+    """As many as there is room for, evenly spaced, and the page says how far off that is."""
+    summary = summarize_model(*chains, NOTHING)
+    assert len(kept_draws(summary)) == summary.n_draws
+    assert max_difference(summary) == 0.0
+    monkeypatch.setattr(payload, "MAX_HYPERPLANES", 40)
+    kept = kept_draws(summary)
+    assert 1 <= len(kept) < summary.n_draws
+    assert kept[0] == 0
+    assert max_difference(summary) > 0.0
