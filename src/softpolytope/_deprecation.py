@@ -26,7 +26,7 @@ def accept_old_keyword(
                 message = f"the keyword {old!r} is now {new!r}; the old name will be removed in the next release."
                 warnings.warn(message, FutureWarning, stacklevel=2)
                 value = named.pop(old)
-                named[new] = (new_values or {}).get(value, value)
+                named[new] = new_values.get(value, value) if new_values else value
             return function(*given, **named)
 
         return accepting
