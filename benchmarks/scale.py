@@ -25,11 +25,10 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.estimators._parameters import checked_settings
-from softpolytope.estimators._partitions import PartitionedTask, labels_of, summarize
-from softpolytope.gibbs._block_factory import latent_blocks, make_blocks
+from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
@@ -37,7 +36,7 @@ from softpolytope.gibbs._state import initial_state
 from softpolytope.gibbs._sweep import Moves, sweep
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.model._prior import Prior
-from softpolytope.parallel._blocks import ThreadBlocks
+from softpolytope.parallel import BlockThreads
 from softpolytope.parallel._memory import parse_bytes
 from softpolytope.parallel._partition_blocks import open_partition_store
 from softpolytope.parallel._sources import open_source
@@ -111,7 +110,12 @@ def measured(folder, case, n_sweeps):
         design = np.column_stack([np.ones(len(X)), X])
         data = InMemoryDataset.from_arrays(design, np.asarray(y))
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(int(case["cores"])) as pool:
-            sweeps(ThreadBlocks(latent_blocks(data, settings), pool, int(case["cores"])), settings, n_sweeps, clock)
+            sweeps(
+                data.blocks(LatentBlockFactory(settings), BlockThreads(pool, int(case["cores"]))),
+                settings,
+                n_sweeps,
+                clock,
+            )
         return clock.result()
     limit = parse_bytes(case["max_memory"]) if case["max_memory"] else None
     source = open_source(X, y, None, has_client=case["home"] == "dask", is_limited=True)
@@ -120,7 +124,7 @@ def measured(folder, case, n_sweeps):
         cluster_of(case) as clock.client,
         open_partition_store(source, clock.client, limit, int(case["cores"])) as store,
     ):
-        sweeps(make_blocks(data_of(store), settings, None, 1), settings, n_sweeps, clock)
+        sweeps(data_of(store).blocks(LatentBlockFactory(settings)), settings, n_sweeps, clock)
     return clock.result()
 
 
@@ -152,9 +156,10 @@ def data_of(store):
     """Return the rows of a store as a fit uses them."""
     from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
 
-    survey = summarize(store, None)
-    task = PartitionedTask(store, survey, labels_of(survey, None), 1, (0,), ".")
-    return task.prepared(checked_settings(SumStackSoftplusClassifier())).data
+    summary = DataSummary.from_store(store, None)
+    rows = PartitionedRows(store, summary, summary.classes()[0], np.ones(2), 1)
+    settings = checked_settings(SumStackSoftplusClassifier())
+    return rows.prepare(settings.model, standardize=settings.standardize).data
 
 
 class cluster_of:  # noqa: N801  # used as a function

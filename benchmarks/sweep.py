@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
-from softpolytope.gibbs._block_factory import latent_blocks
+from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import Chain, ChainSettings
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._sweep import Moves
@@ -34,7 +34,6 @@ from softpolytope.model._prior import Prior
 from softpolytope.model._softplus import positive_probability
 from softpolytope.paper import paper_settings
 from softpolytope.parallel import RunOptions
-from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior()
 SCANS = {
@@ -80,7 +79,7 @@ def seconds_per_sweep(data, moves, n_experts=20, n_layers=5, n_settle=200, n_tim
     """Median time of a sweep of a settled chain, and its experts with counts."""
     settings = ChainSettings(n_experts, n_layers, PRIOR, moves, Schedule(n_settle + n_timed, n_settle, 1))
     with threadpool_limits(1):
-        chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+        chain = Chain(data.blocks(LatentBlockFactory(settings)), data.column_size(), settings, (Streams(0), 0, 0))
         times = []
         for sweep in range(n_settle + n_timed):
             start = time.perf_counter()
@@ -107,7 +106,12 @@ def breakdown():
     for name, moves in SCANS.items():
         settings = ChainSettings(20, 5, PRIOR, moves, Schedule(300, 200, 1))
         with threadpool_limits(1):
-            chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+            chain = Chain(
+                data.blocks(LatentBlockFactory(settings)),
+                data.column_size(),
+                settings,
+                (Streams(0), 0, 0),
+            )
             for _ in range(200):
                 chain.advance()
             profile = cProfile.Profile()
@@ -172,7 +176,12 @@ def _early_sweep(data, moves, n_experts, n_layers, n_sweeps=4):
     best = np.full(n_sweeps, np.inf)
     with threadpool_limits(1):
         for _ in range(3):
-            chain = Chain(SerialBlocks(latent_blocks(data, settings)), data.column_size(), settings, (Streams(0), 0, 0))
+            chain = Chain(
+                data.blocks(LatentBlockFactory(settings)),
+                data.column_size(),
+                settings,
+                (Streams(0), 0, 0),
+            )
             chain.step_size.log_step = -12.0
             for sweep in range(n_sweeps):
                 start = time.perf_counter()

@@ -582,7 +582,7 @@ def test_bad_rows_are_named(moons):
         model.fit(X, y, sample_weight=np.where(np.arange(len(y)) == 3, -1.0, 1.0))
     with pytest.raises(ValueError, match="class 1 has no row of positive weight"):
         model.fit(X, y, sample_weight=(y == 0).astype(float))
-    with pytest.raises(ValueError, match="whole weights only"):
+    with pytest.raises(ValueError, match="integer weights"):
         SumStackSoftplusClassifier(**SHORT, scan="paper").fit(X, y, sample_weight=np.full(len(y), 0.5))
     with pytest.raises(NotFittedError):
         SumStackSoftplusClassifier().predict(X)

@@ -243,7 +243,7 @@ def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse, size):
     weights, labels = rng.uniform(0.5, 2.0, 90), rng.random(90) < 0.5
     make = sparse.csr_array if is_sparse else np.asarray
     parts = [
-        FeatureSummary.of(InMemoryDataset.from_arrays(make(design[rows]), labels[rows], weights[rows]))
+        FeatureSummary.from_rows(InMemoryDataset.from_arrays(make(design[rows]), labels[rows], weights[rows]))
         for rows in (slice(0, 20), slice(20, 21), slice(21, 90))
     ]
     features = parts[0].merged(parts[1]).merged(parts[2])
@@ -252,7 +252,7 @@ def test_columns_of_batches_are_those_of_all_rows(rng, is_sparse, size):
     running = running_transform(features, is_sparse=is_sparse)
     assert running.center == pytest.approx(units.center, rel=1e-9)
     assert running.scale[:3] == pytest.approx(units.scale[:3], rel=1e-9)  # one column has no spread
-    same = running.applied(whole)
+    same = running.apply(whole)
     assert abs(same.design - changed.design)[:, :3].max() < 1e-9 * 1e3
     coefficients = rng.standard_normal((2, 3, 4))
     assert units.to_transformed(units.to_original(coefficients)) == pytest.approx(coefficients, abs=1e-12)

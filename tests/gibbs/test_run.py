@@ -15,7 +15,7 @@ from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import SweepStreams
 from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
-from softpolytope.gibbs._block_factory import latent_blocks
+from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import Chain, ChainSettings
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import RunResult, run_chains
@@ -316,7 +316,7 @@ def test_the_papers_safeguards():
     """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
     rows = circle_rows()
     plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
-    blocks = SerialBlocks(latent_blocks(rows, plan))
+    blocks = SerialBlocks(LatentBlockFactory(plan).build(rows, 0))
     chain = Chain(blocks, rows.column_size(), plan, (Streams(0), 0, 0))
     while not chain.is_done:
         chain.advance()

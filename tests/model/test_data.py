@@ -81,7 +81,7 @@ def test_single_positives():
     data = InMemoryDataset(np.array([[1.0], [2.0]]), np.ones(1), np.array([True, False]), np.array([3.0, 2.5]))
     single = data.with_single_positives()
     assert single.row_weights.tolist() == [1.0, 1.0, 1.0, 2.5]
-    with pytest.raises(ValueError, match="whole weights"):
+    with pytest.raises(ValueError, match="integer weights"):
         data.flipped().with_single_positives()
 
 

@@ -10,7 +10,7 @@ from softpolytope.data._row_block import RowBlock
 from softpolytope.model import _log_posterior as plain
 from softpolytope.model._prior import Prior
 from softpolytope.optimize._lbfgs import StoppingRule
-from softpolytope.optimize._mode import LogPosterior, Mode, column_unit, pruned, root_mean_square
+from softpolytope.optimize._mode import LogPosterior, Mode, column_unit, pruned
 from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior(mass_shape=2.0, mass_rate=1.0, precision_shape=0.7, precision_rate=0.4)
@@ -36,7 +36,7 @@ def make_target(log_posterior, mode, blocks):
 
 def make_log_posterior(rows, prior=PRIOR, n_experts=5, *, fit_weights=True):
     """Return the log posterior of some rows."""
-    return LogPosterior(prior, n_experts, fit_weights, column_unit(root_mean_square(rows)))
+    return LogPosterior(prior, n_experts, fit_weights, column_unit(rows.root_mean_square()))
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from softpolytope.estimators._partitions import summarize
+from softpolytope.data import DataSummary
 from softpolytope.parallel import _partition_blocks as places
 from softpolytope.parallel._blas import one_blas_thread
 from softpolytope.parallel._sources import open_source
@@ -60,7 +60,7 @@ def test_survey_of_rows_does_not_depend_on_threads(tmp_path, rng):
             files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
             source = open_source(*files, None, has_client=False, is_limited=True)
             with places.open_partition_store(source, None, 2**31, 1) as place:
-                survey = summarize(place, None)
+                survey = DataSummary.from_store(place, None)
         moments = [item for _, item in sorted(survey.by_label.items())]
         found.add(b"".join(item.mean.tobytes() + item.square.tobytes() for item in moments))
     assert len(found) == 1

@@ -14,13 +14,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from softpolytope import Prior, SoftplusClassifier
-from softpolytope.data._partitions import RowCoding
+from softpolytope.data import OneVsRest, PartitionedSampler, RowEncoding
+from softpolytope.data import _partitions as data_partitions
+from softpolytope.data import _sampling as sampling
 from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Schedule
 from softpolytope.optimize import _search as search
-from softpolytope.optimize import _subsampling as rows_module
 from softpolytope.parallel import _partition_blocks as places
 from softpolytope.parallel import _partition_cache as keeper
 from softpolytope.parallel import _sources as sources
@@ -172,14 +173,14 @@ def test_sizes_count_rows_that_blocks_copy(rng):
     y, weights = np.repeat([0, 1], 250), np.repeat([1.0, 40.0], 250)
     settings = ChainSettings(3, 1, Prior(precision_rate=3.0), Moves.of("paper"), Schedule(10, 5, 5))
     one, zero = np.ones(21), np.zeros(21)
-    preparation = RowCoding(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
-    recipe = LatentBlockFactory(preparation, 1, False, settings)  # noqa: FBT003
+    encoding = RowEncoding(np.array([0, 1]), np.ones(2), zero, one, one, zero.astype(bool))
+    factory = LatentBlockFactory(settings, labeling=OneVsRest(encoding, 1))
     for X, given in ((raw, weights), (sparse.csr_array(raw), None), (sparse.csr_array(raw), weights)):
-        coded = preparation.coded((X, y, given))
-        blocks = recipe.blocks(coded, 0)
+        encoded = encoding.encode((X, y, given))
+        blocks = factory.blocks(encoded, 0)
         designs = [block._rows.design for block in blocks]
         taken = sum(d.data.nbytes + d.indices.nbytes if sparse.issparse(d) else d.nbytes for d in designs)
-        assert recipe.rest_bytes(coded) > taken
+        assert factory.rest_bytes(encoded) > taken
 
 
 def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
@@ -264,15 +265,15 @@ def test_one_partition_is_as_good_as_memory():
 def test_samples_grow_where_the_rows_are(monkeypatch):
     """The scale is chosen with a sample brought here; larger ones stay in their partitions. Memory changes nothing."""
     X, y = arrays()
-    for module in (search, rows_module):
+    for module in (search, sampling, data_partitions):
         monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
     monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
     sizes = []
-    blocks_of = rows_module.RowsInPartitions.blocks
+    blocks_of = PartitionedSampler.blocks
     monkeypatch.setattr(
-        rows_module.RowsInPartitions,
+        PartitionedSampler,
         "blocks",
-        lambda self, n_rows, *given: sizes.append(n_rows) or blocks_of(self, n_rows, *given),
+        lambda self, n_rows, **given: sizes.append(n_rows) or blocks_of(self, n_rows, **given),
     )
     settings = {"prior": None, "max_experts": 3, "n_layers": 2, "n_restarts": 2, "symmetric": True}
     found = []

@@ -23,7 +23,7 @@ from softpolytope.cli._evaluation import (
 from softpolytope.cli._options import opened
 from softpolytope.cli._output import check_output, note, notes, print_json
 from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.estimators import CLASSIFIERS, auto_inference
+from softpolytope.estimators import CLASSIFIERS, MIN_ROWS_FOR_MODES
 from softpolytope.tabular import (
     MAX_CATEGORIES,
     CategoryColumn,
@@ -180,7 +180,7 @@ def _inference(options: argparse.Namespace, n_rows: int) -> str:
     """Return the inference of the model that is written; "auto" depends on the number of rows only."""
     if options.inference != "auto":
         return str(options.inference)
-    return auto_inference(np.ones((n_rows, 1)), np.ones(n_rows))
+    return "map" if n_rows >= MIN_ROWS_FOR_MODES else "gibbs"
 
 
 def _filled(encoder: TableEncoder, part: Part) -> TableEncoder:

@@ -5,6 +5,7 @@ store; both give the same blocks, summaries and samples. Column moments and stan
 in this room knows a prior or a posterior.
 """
 
+from softpolytope.data._block_factory import DatasetBlockFactory, EncodedRows, OneVsRest, RowEncoding
 from softpolytope.data._checks import (
     check_columns,
     check_finite,
@@ -13,42 +14,43 @@ from softpolytope.data._checks import (
     ranges,
     validate_rows,
 )
-from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset
-from softpolytope.data._features import MIN_SPREAD, FeatureSummary
-from softpolytope.data._partitions import (
-    BLOCKS_OF_A_PARTITION,
-    CodedRows,
-    DatasetBlockFactory,
-    PartitionedDataset,
-    RowCoding,
-)
+from softpolytope.data._dataset import BLOCK_ROWS, Dataset, InMemoryDataset
+from softpolytope.data._features import FeatureSummary
+from softpolytope.data._labeled_rows import InMemoryRows, LabeledRows, PartitionedRows, PreparedData
+from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
 from softpolytope.data._row_block import RowBlock
+from softpolytope.data._sampling import MAX_FIRST_ROWS, RowSampler, row_blocks
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
-from softpolytope.data._summary import DataSummary, Moments, SummaryBlock, SummaryBlockFactory, power_of_two
+from softpolytope.data._summary import DataSummary, check_classes
 
 __all__ = [
-    "BLOCKS_OF_A_PARTITION",
     "BLOCK_ROWS",
-    "MIN_SPREAD",
-    "CodedRows",
+    "MAX_FIRST_ROWS",
     "ColumnTransform",
     "DataSummary",
+    "Dataset",
     "DatasetBlockFactory",
+    "EncodedRows",
     "FeatureSummary",
     "InMemoryDataset",
-    "Moments",
+    "InMemoryRows",
+    "LabeledRows",
+    "OneVsRest",
     "PartitionedDataset",
+    "PartitionedRows",
+    "PartitionedSampler",
+    "PreparedData",
     "RowBlock",
-    "RowCoding",
-    "SummaryBlock",
-    "SummaryBlockFactory",
+    "RowEncoding",
+    "RowSampler",
+    "check_classes",
     "check_columns",
     "check_finite",
     "check_for_text",
     "check_labels_agree",
     "identity_transform",
-    "power_of_two",
     "ranges",
+    "row_blocks",
     "running_transform",
     "standardized_data",
     "validate_rows",

@@ -1,24 +1,91 @@
-"""Training data as inference wants them: distinct rows in a canonical order, cut into fixed blocks."""
+"""Labeled rows for inference: the `Dataset` protocol, and rows in memory, distinct and in a canonical order."""
 
 import hashlib
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import BoolArray, FloatArray, IndexArray
+from softpolytope.data._checks import ranges
+from softpolytope.data._distinct_rows import hash_rows, merge_equal_rows
+from softpolytope.data._moments import divide_columns, mean_square, power_of_two
+from softpolytope.data._sampling import InMemorySampler, RowSampler
 from softpolytope.model import Design
+from softpolytope.parallel import Blocks, BlockThreads, blocks_in_memory
+
+if TYPE_CHECKING:
+    from softpolytope.data._block_factory import DatasetBlockFactory
+
+Block = TypeVar("Block")
 
 # Rows of a block: enough that a call's overhead vanishes, few enough that its arrays stay in the cache.
 BLOCK_ROWS = 1024
-# Counts of rows stop at 1e100.
+# Sums of row weights must not overflow.
 MAX_WEIGHT = 1e90
 # Rows that the paper's scan may have when positive rows are repeated.
 MAX_COPIES = 10**9
+
+
+class Dataset(Protocol):
+    """Rows of one class against the rest, in memory or in the partitions of a store."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the design."""
+        ...
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the row weights."""
+        ...
+
+    @property
+    def n_copies(self) -> float:
+        """Upper bound of the number of rows when every copy of a row is a row of its own."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the rows, their labels and the way they are cut into blocks."""
+        ...
+
+    def column_size(self) -> FloatArray:
+        """Return the largest absolute value of each column."""
+        ...
+
+    def root_mean_square(self) -> FloatArray:
+        """Return the root mean square of each column."""
+        ...
+
+    def check_labels(self) -> None:
+        """Raise ValueError unless there are rows of both labels."""
+        ...
+
+    def flipped(self) -> Self:
+        """Return the same rows under the opposite labeling."""
+        ...
+
+    def n_parallel(self, n_jobs: int, n_threads: int) -> int:
+        """Return how many of several jobs to run at once; one if it should have all threads for its blocks."""
+        ...
+
+    def blocks(self, factory: "DatasetBlockFactory[Block]", threads: BlockThreads | None = None) -> Blocks[Block]:
+        """Return the blocks of a factory, on the given threads if the rows are in memory."""
+        ...
+
+    def sampler(self, make_rng: Callable[[int], Generator]) -> RowSampler:
+        """Return a sampler of the rows; `make_rng` returns the generator of a partition and can be pickled."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +93,7 @@ class InMemoryDataset:
     """Distinct rows (design, label) with the weights of their copies; use `from_arrays`."""
 
     design: Design  # (rows, columns), dense or CSR; the intercept is column 0
-    column_scale: FloatArray  # (columns,), powers of two by which the design was divided; 1 but for extreme columns
+    column_scale: FloatArray  # (columns,), powers of two by which extreme columns were divided; 1 for all others
     labels: BoolArray  # (rows,)
     row_weights: FloatArray  # (rows,), powers of the likelihood
     block_rows: int = BLOCK_ROWS
@@ -39,10 +106,10 @@ class InMemoryDataset:
         row_weights: FloatArray | None = None,
         block_rows: int = BLOCK_ROWS,
     ) -> "InMemoryDataset":
-        """Check the arrays, merge equal rows, and put the distinct ones in an order of their own.
+        """Check the arrays, merge equal rows, and put the distinct ones in a canonical order.
 
-        The order follows from the rows' contents alone, so that neither the order nor the repetition of the rows
-        given, nor their being dense or sparse, changes a draw.
+        The order depends only on the contents of the rows. Permuted rows, repeats instead of weights, and sparse
+        instead of dense rows therefore give the same draws.
 
         Examples
         --------
@@ -52,13 +119,14 @@ class InMemoryDataset:
         >>> InMemoryDataset.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
         [1.0, 2.0]
         """
-        design = checked_design(design)
-        n_rows = design.shape[0]
+        design = check_design(design)
         labels = np.asarray(labels, dtype=bool)
-        weights = np.ones(n_rows) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
-        _check_rows(n_rows, labels, weights)
-        design, labels, weights = _merged(design, labels, weights)
-        return cls(*_scaled(design), labels, weights, block_rows)
+        weights = np.ones(design.shape[0]) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
+        _check_rows(design.shape[0], labels, weights)
+        design, labels, weights = merge_equal_rows(design, labels, weights)
+        scale = power_of_two(_largest(design))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        return cls(divide_columns(design, scale), scale, labels, weights, block_rows)
 
     @property
     def n_rows(self) -> int:
@@ -71,47 +139,84 @@ class InMemoryDataset:
         return int(self.design.shape[1])
 
     @property
+    def total_weight(self) -> float:
+        """Sum of the row weights."""
+        return float(self.row_weights.sum())
+
+    @property
+    def n_copies(self) -> float:
+        """Number of rows when a row of weight w > 1 is w rows."""
+        return float(np.maximum(self.row_weights, 1.0).sum())
+
+    @property
     def fingerprint(self) -> str:
-        """A hash of the rows and of how they are cut."""
+        """Hash of the rows, their labels and the way they are cut into blocks."""
         digest = hashlib.sha256(repr(self.block_rows).encode())
-        design: Any = self.design
-        parts = (design.data, design.indices, design.indptr) if sparse.issparse(self.design) else (design,)
-        for part in (*parts, self.column_scale, self.labels, self.row_weights):
+        for part in (*design_arrays(self.design), self.column_scale, self.labels, self.row_weights):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 
     def column_size(self) -> FloatArray:
-        """Largest absolute value of each column."""
+        """Return the largest absolute value of each column."""
         return _largest(self.design) * self.column_scale
 
+    def root_mean_square(self) -> FloatArray:
+        """Return the root mean square of each column."""
+        # Weights are summed before the division, not turned into shares: steps of an optimization depend on the bits.
+        size: FloatArray = np.sqrt(mean_square(self.design, self.row_weights) / self.total_weight) * self.column_scale
+        return size
+
+    def check_labels(self) -> None:
+        """Raise ValueError unless there are rows of both labels."""
+        if self.n_rows == 0:
+            raise ValueError("There are no rows of positive weight to learn from.")
+        for label in (True, False):
+            if not (self.labels == label).any():
+                kind = "positive" if label else "negative"
+                raise ValueError(f"There is no {kind} row of positive weight. Both labels are needed.")
+
     def flipped(self) -> "InMemoryDataset":
-        """The same rows under the other labeling."""
+        """Return the same rows under the opposite labeling."""
         return replace(self, labels=~self.labels)
 
+    def n_parallel(self, n_jobs: int, n_threads: int) -> int:
+        """Return how many of several jobs to run at once: one on each thread, unless there are more threads."""
+        return n_threads if n_jobs >= n_threads else 1
+
+    def blocks(self, factory: "DatasetBlockFactory[Block]", threads: BlockThreads | None = None) -> Blocks[Block]:
+        """Return the blocks of a factory, evaluated on the given threads or in a loop."""
+        return blocks_in_memory(factory.build(self, 0), threads)
+
+    def sampler(self, make_rng: Callable[[int], Generator]) -> RowSampler:
+        """Return a sampler that takes rows in a random order."""
+        return InMemorySampler(self, make_rng(0))
+
     def weighted(self, row_weights: FloatArray) -> "InMemoryDataset":
-        """The rows of positive weight, under other weights."""
+        """Return the rows of positive weight, with other weights."""
         kept = np.flatnonzero(row_weights > 0.0)
         if len(kept) == self.n_rows:
             return replace(self, row_weights=row_weights)
         return replace(self, design=self.design[kept], labels=self.labels[kept], row_weights=row_weights[kept])
 
-    def groups(self) -> NDArray[np.intp]:
-        """A number for every row, the same for rows that differ in their label only; such rows are neighbors."""
-        first, second = _fingerprints(self.design)
+    def groups(self) -> IndexArray:
+        """Return a number for every row, shared by rows that differ only in their label; such rows are neighbors."""
+        first, second = hash_rows(self.design)
         is_new = np.ones(self.n_rows, dtype=np.intp)
         is_new[:1] = 0
         is_new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
         return np.cumsum(is_new)
 
     def with_single_positives(self) -> "InMemoryDataset":
-        """Positive rows one by one, as the paper's scan needs them: it keeps a latent rate of every copy."""
+        """Return the rows with every copy of a positive row as a row of its own, as the paper's scan needs them."""
         if (self.row_weights[self.labels] % 1.0 != 0.0).any():
-            raise ValueError('the paper\'s scan takes positive rows of whole weights only; use scan="collapsed".')
+            raise ValueError(
+                'scan="paper" requires integer weights of positive rows, but some are fractional. Use scan="collapsed".'
+            )
         n_copies = self.row_weights[self.labels].sum()
         if n_copies > MAX_COPIES:
             raise ValueError(
-                f"the paper's scan keeps every copy of a positive row, and the weights make {n_copies:g} of them; use "
-                'scan="collapsed".'
+                f'scan="paper" keeps every copy of a positive row, and the weights stand for {n_copies:g} copies. '
+                'Use scan="collapsed".'
             )
         copies = np.where(self.labels, self.row_weights, 1.0).astype(np.int64)
         if (copies == 1).all():
@@ -121,7 +226,7 @@ class InMemoryDataset:
         return replace(self, design=self.design[rows], labels=self.labels[rows], row_weights=weights)
 
     def split(self) -> Iterator["InMemoryDataset"]:
-        """Cut the rows into blocks; no rows make one block."""
+        """Yield the rows in blocks; no rows make one empty block."""
         for start in range(0, max(self.n_rows, 1), self.block_rows):
             rows = slice(start, start + self.block_rows)
             yield InMemoryDataset(
@@ -129,28 +234,38 @@ class InMemoryDataset:
             )
 
 
-def checked_design(design: Any) -> Design:
-    """Finite doubles, dense in C order or CSR with 32-bit indices."""
-    # scipy-stubs narrows what issparse has seen to a class without methods, hence the names without types.
-    rows: Any = design
-    values: Any
+def check_design(design: Design) -> Design:
+    """Return a design as finite doubles, dense in C order or CSR with 32-bit indices; raise ValueError if it is not."""
     if sparse.issparse(design):
-        rows = sparse.csr_array(rows.astype(np.float64))  # always a copy
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        # The kernels take 32-bit indices.
-        if rows.nnz >= 2**31:
-            raise ValueError(f"a sparse design may have up to 2**31 - 1 entries; got {rows.nnz}.")
-        rows.indices, rows.indptr = rows.indices.astype(np.intc), rows.indptr.astype(np.intc)
-        values = rows.data
-    else:
-        rows = values = np.ascontiguousarray(design, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {rows.shape}.")
+        return to_csr(design)
+    dense = np.ascontiguousarray(design, dtype=np.float64)
+    _check_values(dense.shape, dense)
+    return dense
+
+
+def to_csr(design: sparse.csr_array) -> sparse.csr_array:
+    """Return a sparse design of any format as finite doubles in canonical CSR form with 32-bit indices."""
+    thin = sparse.csr_array(design.astype(np.float64))  # always a copy
+    thin.sum_duplicates()
+    thin.eliminate_zeros()
+    # The kernels take 32-bit indices.
+    if thin.nnz >= 2**31:
+        raise ValueError(f"A sparse design may have up to 2**31 - 1 entries, but this one has {thin.nnz}.")
+    thin.indices, thin.indptr = thin.indices.astype(np.intc), thin.indptr.astype(np.intc)
+    _check_values(thin.shape, thin.data)
+    return thin
+
+
+def _check_values(shape: tuple[int, ...], values: FloatArray) -> None:
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {shape}.")
     if not np.isfinite(values).all():
-        raise ValueError("design holds NaN or infinite values; impute or drop such rows first.")
-    checked: Design = rows
-    return checked
+        raise ValueError("design holds NaN or infinite values. Impute or drop such rows first.")
+
+
+def design_arrays(design: Design) -> tuple[NDArray[Any], ...]:
+    """Return the arrays that a design consists of."""
+    return (design.data, design.indices, design.indptr) if isinstance(design, sparse.csr_array) else (design,)
 
 
 def _check_rows(n_rows: int, labels: BoolArray, weights: FloatArray) -> None:
@@ -168,77 +283,9 @@ def _check_rows(n_rows: int, labels: BoolArray, weights: FloatArray) -> None:
         )
 
 
-def _merged(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Design, BoolArray, FloatArray]:
-    """Merge rows of equal content, in the order of their fingerprints."""
-    first, second = _fingerprints(design)
-    order = np.lexsort((labels, second, first))
-    order = order[weights[order] > 0.0]
-    keys = np.stack([first[order], second[order], labels[order].astype(np.uint64)])
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    starts = np.flatnonzero(is_new)
-    kept = order[starts]
-    return design[kept], labels[kept], _group_sums(weights[order], starts)
-
-
-def _group_sums(weights: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
-    """Sums over runs of weights, rounded once: their order, and n copies of f or one of n f, give the same double."""
-    sums = weights[starts]
-    ends = np.append(starts[1:], len(weights))
-    for group in np.flatnonzero(ends - starts > 1):
-        sums[group] = math.fsum(weights[starts[group] : ends[group]])
-    return sums
-
-
-def _largest(design: Any) -> FloatArray:
-    """Largest absolute value of each column."""
+def _largest(design: Design) -> FloatArray:
+    """Return the largest absolute value of each column."""
     if design.shape[0] == 0:
-        return np.zeros(design.shape[1])
-    largest: Any = abs(design).max(axis=0)
-    dense = largest.toarray() if sparse.issparse(design) else largest
-    return np.asarray(dense, dtype=np.float64).reshape(-1)
-
-
-def _scaled(design: Design) -> tuple[Design, FloatArray]:
-    """Divide columns whose squares could overflow or underflow by a power of two, which costs no digit."""
-    largest = _largest(design)
-    _, exponent = np.frexp(largest)
-    scale = np.where((abs(exponent) > 100) & (largest > 0.0), np.ldexp(1.0, exponent - 1), 1.0)
-    if (scale == 1.0).all():
-        return design, scale
-    if sparse.issparse(design):
-        thin: Any = design.copy()
-        thin.data /= scale[thin.indices]
-        return thin, scale
-    return design / scale, scale
-
-
-def _fingerprints(design: Design) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Two 64-bit sums over a row's non-zero entries, mixed with their columns: equal rows have equal ones.
-
-    Different rows share both with a chance of 2^-128 a pair.
-    """
-    if sparse.issparse(design):
-        columns = design.indices.astype(np.uint64)
-        values = design.data
-    else:
-        columns = np.broadcast_to(np.arange(design.shape[1], dtype=np.uint64), design.shape)
-        values = design
-    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # -0.0 + 0.0 is +0.0, whose bits are 0
-    sums = []
-    for salt in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
-        mixed = np.where(bits == 0, np.uint64(0), _mix(_mix(columns + np.uint64(salt)) ^ bits))
-        if sparse.issparse(design):
-            total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-            sums.append(total[design.indptr[1:]] - total[design.indptr[:-1]])
-        else:
-            sums.append(mixed.sum(axis=1, dtype=np.uint64))
-    return sums[0], sums[1]
-
-
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter bits one to one (the finalizer of splitmix64); arithmetic is modulo 2^64."""
-    with np.errstate(over="ignore"):
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return bits ^ (bits >> np.uint64(31))
+        return np.zeros(int(design.shape[1]))
+    lower, upper = ranges(design)
+    return np.maximum(np.abs(lower), np.abs(upper))

@@ -1,51 +1,22 @@
 """Summaries of the features of training rows, which a fitted model keeps."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data._checks import ranges
 from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data._moments import MIN_SPREAD, Moments, integer_columns, mean_and_variance
 from softpolytope.model import Features
-
-# A column of equal numbers has a spread of rounding errors, below this share of its size.
-MIN_SPREAD = 1e-13
-ROWS_AT_ONCE = 4096
-
-
-# Beyond this, doubles have no room for a fraction, and all of them are whole.
-MAX_INTEGER = 2.0**53
-
-
-def integer_columns(rows: Any, scale: FloatArray | None = None) -> BoolArray:
-    """Return whether all values of each column of dense or CSR rows, times its scale, are whole numbers."""
-    n_columns = rows.shape[1]
-    factors = np.ones(n_columns) if scale is None else scale
-    is_integer = np.ones(n_columns, dtype=bool)
-    is_sparse = sparse.issparse(rows)
-    # In blocks, so that what is held beside the rows stays small.
-    for start in range(0, rows.shape[0], ROWS_AT_ONCE):
-        block: Any = rows[start : start + ROWS_AT_ONCE]
-        if is_sparse:
-            values = block.data * factors[block.indices]
-            is_integer[block.indices[~_is_whole(values)]] = False
-        else:
-            chosen = np.flatnonzero(is_integer)
-            is_integer[chosen] = _is_whole(block[:, chosen] * factors[chosen]).all(axis=0)
-    return is_integer
-
-
-def _is_whole(values: FloatArray) -> BoolArray:
-    return np.asarray((values == np.floor(values)) & (np.abs(values) < MAX_INTEGER))
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSummary:
-    """Weight of the rows, and mean, standard deviation and range of each feature, and whether it was an integer.
+    """Total weight of the rows, and mean, standard deviation and range of each feature in the user's units.
 
-    Of columns as large as 1e200 the square is no number, so deviations are kept, and never squared.
+    Deviations are never squared, because the squares of columns of size 1e200 overflow.
     """
 
     weight: float
@@ -53,29 +24,27 @@ class FeatureSummary:
     deviation: FloatArray  # (features,)
     lower: FloatArray  # (features,)
     upper: FloatArray  # (features,)
-    is_integer: BoolArray  # (features,), whether all rows had whole numbers; False in files that do not say
+    is_integer: BoolArray  # (features,), whether all values are integers; False in files that do not say
 
     @classmethod
-    def of(cls, data: InMemoryDataset) -> "FeatureSummary":
-        """Of rows as the user gave them."""
-        design: Any = data.design
-        weight = float(data.row_weights.sum())
-        shares = data.row_weights / weight
-        mean = np.asarray(shares @ design)
-        if sparse.issparse(data.design):
-            variance = np.maximum(shares @ design.multiply(design) - mean**2, 0.0)
-            lower, upper = (np.asarray(end(axis=0).todense()).ravel() for end in (design.min, design.max))
-        else:
-            variance = shares @ (design - mean) ** 2
-            lower, upper = design.min(axis=0), design.max(axis=0)
-        scale = data.column_scale
-        parts = (mean * scale, np.sqrt(variance) * scale, lower * scale, upper * scale)
-        mean, deviation, lower, upper = (np.asarray(part[1:]) for part in parts)
-        # Scales are powers of two, so that the numbers are the user's again.
-        return cls(weight, mean, deviation, lower, upper, integer_columns(design, scale)[1:])
+    def from_rows(cls, data: InMemoryDataset) -> "FeatureSummary":
+        """Return the summary of rows that are not standardized."""
+        weight = data.total_weight
+        mean, variance = mean_and_variance(data.design, data.row_weights / weight)
+        parts = (mean, np.sqrt(variance), *ranges(data.design))
+        # Scales are powers of two, so the products are exact.
+        mean, deviation, lower, upper = ((part * data.column_scale)[1:] for part in parts)
+        is_integer = integer_columns(data.design, data.column_scale)[1:]
+        return cls(weight, mean, deviation, lower, upper, is_integer)
+
+    @classmethod
+    def from_moments(cls, moments: Moments) -> "FeatureSummary":
+        """Return the summary of rows in partitions, from the sum of their moments."""
+        mean, deviation = moments.mean * moments.unit, moments.deviation * moments.unit
+        return cls(moments.weight, mean, deviation, moments.lower, moments.upper, moments.is_integer)
 
     def merged(self, other: "FeatureSummary") -> "FeatureSummary":
-        """Of both lots of rows."""
+        """Return the summary of the rows of both."""
         weight = self.weight + other.weight
         share = other.weight / weight
         gap = other.mean - self.mean
@@ -89,8 +58,8 @@ class FeatureSummary:
             self.is_integer & other.is_integer,
         )
 
-    def named(self, names: Any = None) -> Features:
-        """With names, by default x0, x1, ...; a feature without spread is measured in its own unit."""
+    def named(self, names: Iterable[object] | None = None) -> Features:
+        """Return the features with names, by default x0, x1, ...; the unit of a constant feature is 1."""
         scale = self.deviation
         has_spread = scale > MIN_SPREAD * np.maximum(np.abs(self.lower), np.abs(self.upper))
         known = [f"x{number}" for number in range(len(scale))] if names is None else [str(name) for name in names]

@@ -1,68 +1,85 @@
-"""Standardized columns inside, the user's units outside."""
+"""Standardized columns for inference, and coefficients in the user's units.
+
+There are two computations of center and scale. Rows in memory take them from sums over the distinct rows in canonical
+order (`standardized_data`), so that neither the order of the rows nor repeats instead of weights change a bit. Rows in
+partitions are neither merged nor sorted, and take them from moments added over partitions (`PartitionUnits`); the last
+bits of such sums differ.
+"""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._dataset import InMemoryDataset
-from softpolytope.data._features import MIN_SPREAD, FeatureSummary
+from softpolytope.data._features import FeatureSummary
+from softpolytope.data._moments import (
+    MIN_SPREAD,
+    Moments,
+    divide_columns,
+    mean_and_variance,
+    mean_square,
+    power_of_two,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTransform:
-    """How columns of the design were changed: z = (x - center) / scale, the intercept left alone."""
+    """Transform of the columns of a design, z = (x - center) / scale; the intercept stays as it is."""
 
     center: FloatArray  # (columns,)
     scale: FloatArray  # (columns,)
 
     def are_same(self, other: "ColumnTransform") -> bool:
-        """Whether both change columns alike."""
+        """Return whether both transform columns in the same way."""
         return np.array_equal(self.center, other.center) and np.array_equal(self.scale, other.scale)
 
     def to_original(self, coefficients: FloatArray) -> FloatArray:
-        """Coefficients (..., columns) for the user's columns."""
+        """Return coefficients (..., columns) for the user's columns."""
         with np.errstate(over="ignore", invalid="ignore"):
-            slopes = coefficients / self.scale
-            slopes[..., 0] -= (slopes[..., 1:] * self.center[1:]).sum(axis=-1)
-        if not np.isfinite(slopes).all():
+            changed = coefficients / self.scale
+            changed[..., 0] -= (changed[..., 1:] * self.center[1:]).sum(axis=-1)
+        if not np.isfinite(changed).all():
             column = int(np.argmin(self.scale))
             raise ValueError(
-                f"the coefficients of column {column - 1} of X overflow in its units, whose standard deviation is "
+                f"The coefficients of column {column - 1} of X overflow in the units of X: its standard deviation is "
                 f"{self.scale[column]:g}. Multiply the column by a power of ten, or leave it out."
             )
-        return slopes
+        return changed
 
     def to_transformed(self, coefficients: FloatArray) -> FloatArray:
-        """Coefficients (..., columns) for the changed columns: the inverse of `to_original`."""
-        # Those of a batch beyond all bounds may overflow; then no step can be made, which is reported.
+        """Return coefficients (..., columns) for the transformed columns, the inverse of `to_original`."""
+        # Those of an extreme batch may overflow. No step is possible then, which is reported elsewhere.
         with np.errstate(over="ignore", invalid="ignore"):
-            slopes = coefficients * self.scale
-            slopes[..., 0] += (coefficients[..., 1:] * self.center[1:]).sum(axis=-1)
-        return slopes
+            changed = coefficients * self.scale
+            changed[..., 0] += (coefficients[..., 1:] * self.center[1:]).sum(axis=-1)
+        return changed
 
-    def applied(self, data: InMemoryDataset) -> InMemoryDataset:
-        """Rows with their columns changed so."""
-        if self.are_same(identity_transform(data)):
+    def apply(self, data: InMemoryDataset) -> InMemoryDataset:
+        """Return rows with transformed columns."""
+        if self.are_same(identity_transform(data.n_columns)):
             # Extreme columns stay divided by their powers of two.
             return data
-        design: Any = data.design
-        if sparse.issparse(data.design):
-            changed = design.copy()
-            changed.data *= (data.column_scale / self.scale)[changed.indices]
-        else:
-            ratio = data.column_scale / self.scale
-            changed = (design - self.center / data.column_scale) * ratio
-            changed[:, 0] = 1.0
-        return replace(data, design=changed, column_scale=np.ones(data.n_columns))
+        ratio = data.column_scale / self.scale
+        if isinstance(data.design, sparse.csr_array):
+            thin = data.design.copy()
+            thin.data *= ratio[thin.indices]
+            return replace(data, design=thin, column_scale=np.ones(data.n_columns))
+        dense = (data.design - self.center / data.column_scale) * ratio
+        dense[:, 0] = 1.0
+        return replace(data, design=dense, column_scale=np.ones(data.n_columns))
+
+
+def identity_transform(n_columns: int) -> ColumnTransform:
+    """Return the transform that leaves columns as they are."""
+    return ColumnTransform(np.zeros(n_columns), np.ones(n_columns))
 
 
 def running_transform(features: FeatureSummary, *, is_sparse: bool) -> ColumnTransform:
-    """Units in which columns like those seen so far have variance 1 and mean 0, or, if they stay sparse, mean square 1.
+    """Return the transform of columns like those seen so far to mean 0 and variance 1, or, if sparse, mean square 1.
 
-    The intercept keeps its size; a column without spread is measured by its own, so that later rows may have one.
+    The intercept keeps its size. The scale of a constant column is its own size, because later rows may vary.
     """
     size = np.maximum(np.abs(features.lower), np.abs(features.upper))
     has_spread = features.deviation > MIN_SPREAD * size
@@ -72,39 +89,72 @@ def running_transform(features: FeatureSummary, *, is_sparse: bool) -> ColumnTra
     return ColumnTransform(np.concatenate([[0.0], center]), np.concatenate([[1.0], scale]))
 
 
-def identity_transform(data: InMemoryDataset) -> ColumnTransform:
-    """Columns as they are."""
-    return ColumnTransform(np.zeros(data.n_columns), np.ones(data.n_columns))
-
-
 def standardized_data(data: InMemoryDataset) -> tuple[InMemoryDataset, ColumnTransform]:
-    """Columns of weighted mean 0 and variance 1; sparse ones keep their zeros and get mean square 1.
+    """Return columns of weighted mean 0 and variance 1; sparse ones keep their zeros and get mean square 1.
 
-    Sums run over the distinct rows in their canonical order, so that neither the order of the rows given nor repeats
-    instead of weights change a bit. Columns without spread become zero.
+    Constant columns become zero.
     """
-    # Column scales of the data are powers of two that keep squares in range.
-    shares = data.row_weights / data.row_weights.sum()
-    design: Any = data.design
-    is_sparse = bool(sparse.issparse(data.design))
+    # The column scales of the data are powers of two that keep squares in range.
+    design, shares = data.design, data.row_weights / data.total_weight
+    is_sparse = isinstance(design, sparse.csr_array)
     if is_sparse:
-        center = np.zeros(data.n_columns)
-        squares = design.copy()
-        squares.data **= 2
-        spread = np.sqrt(shares @ squares)
+        center, variance = np.zeros(data.n_columns), mean_square(design, shares)
     else:
-        center = shares @ design
-        spread = np.sqrt(shares @ (design - center) ** 2)
+        center, variance = mean_and_variance(design, shares)
+    spread = np.sqrt(variance)
     is_left = np.asarray(spread <= MIN_SPREAD * np.abs(center))
     is_left[0] = True
-    # A constant goes into the intercept: left in, it would be a second one of another size, which no step size suits.
+    # A constant column goes into the intercept: left in, it would be a second intercept of another size, which no step
+    # size suits.
     spread = np.where(is_left, 1.0, spread)
     center[0] = 0.0
-    if is_sparse:
-        changed = design.copy()
-        changed.data /= spread[changed.indices]
-    else:
-        changed = (design - center) / spread
+    changed = divide_columns(design if is_sparse else design - center, spread)
+    if not is_sparse:
         changed[:, 1:][:, is_left[1:]] = 0.0
-    units = ColumnTransform(center * data.column_scale, spread * data.column_scale)
-    return replace(data, design=changed, column_scale=np.ones(data.n_columns)), units
+    transform = ColumnTransform(center * data.column_scale, spread * data.column_scale)
+    return replace(data, design=changed, column_scale=np.ones(data.n_columns)), transform
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionUnits:
+    """Center and scale of the columns of rows in partitions, from their moments."""
+
+    transform: ColumnTransform
+    column_scale: FloatArray  # (columns,), the part of the scale that inference multiplies back, powers of two
+    is_constant: BoolArray  # (columns,), columns that become zero because the intercept represents them
+
+    @classmethod
+    def from_moments(cls, moments: Moments, *, standardize: bool, is_sparse: bool) -> "PartitionUnits":
+        """Return the units of standardized columns, or powers of two for extreme columns."""
+        n_columns = len(moments.mean) + 1
+        none = np.zeros(n_columns, dtype=bool)
+        power = np.concatenate([[1.0], power_of_two(moments.largest)])
+        power[power == 0.0] = 1.0
+        if not standardize:
+            return cls(ColumnTransform(np.zeros(n_columns), power), power, none)
+        if is_sparse:
+            mean, spread = np.zeros(n_columns - 1), np.sqrt(moments.variance + moments.mean**2) * moments.unit
+        else:
+            mean, spread = moments.mean * moments.unit, moments.deviation * moments.unit
+        is_left = np.concatenate([[True], spread <= MIN_SPREAD * np.abs(mean)])
+        scale = np.where(is_left, power, np.concatenate([[1.0], spread]))
+        is_constant = none if is_sparse else is_left & (np.arange(n_columns) > 0)
+        return cls(ColumnTransform(np.concatenate([[0.0], mean]), scale), np.ones(n_columns), is_constant)
+
+    @property
+    def reported(self) -> ColumnTransform:
+        """Transform from the columns as inference sees them, after it has multiplied `column_scale` back."""
+        return ColumnTransform(self.transform.center, self.transform.scale / self.column_scale)
+
+    def sizes(self, moments: Moments) -> tuple[FloatArray, FloatArray]:
+        """Return the largest absolute value and the root mean square of each column as inference sees it."""
+        center, scale = self.transform.center, self.transform.scale
+        lower, upper = (np.concatenate([[1.0], end]) for end in (moments.lower, moments.upper))
+        ends = [np.abs(((end - center) / scale) * self.column_scale) for end in (lower, upper)]
+        largest = np.where(self.is_constant, 0.0, np.maximum(*ends))
+        largest[0] = 1.0
+        factor = self.column_scale[1:] / scale[1:]
+        deviation = moments.deviation * moments.unit * factor
+        centered = (moments.mean * moments.unit - center[1:]) * factor
+        square = np.where(self.is_constant[1:], 0.0, deviation**2 + centered**2)
+        return largest, np.sqrt(np.concatenate([[1.0], square]))

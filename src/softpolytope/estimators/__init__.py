@@ -20,17 +20,17 @@ from softpolytope.estimators._files import (
     register_model,
     write_model,
 )
-from softpolytope.estimators._parameters import auto_inference
+from softpolytope.estimators._parameters import MIN_ROWS_FOR_MODES
 from softpolytope.estimators._trusted import TYPES_OF_CLASSIFIERS
 
 __all__ = [
     "CLASSIFIERS",
+    "MIN_ROWS_FOR_MODES",
     "TYPES_OF_CLASSIFIERS",
     "SoftplusClassifier",
     "StackSoftplusClassifier",
     "SumSoftplusClassifier",
     "SumStackSoftplusClassifier",
-    "auto_inference",
     "classes_from",
     "classifier_from",
     "load_classifier",

@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import LabeledRows
 from softpolytope.estimators import _explain, _export, _predict, _uncertainty
 from softpolytope.estimators._batches import NO_STATE, BatchMixin
 from softpolytope.estimators._fitting import FitInterrupted, FittedRegression, fit_regression
 from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
 from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
-from softpolytope.estimators._tasks import AnyTask, How
+from softpolytope.estimators._tasks import BinaryProblem, How
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.inspection import disagreement, in_words
 from softpolytope.model import Estimate, FittedModel, Posterior, Prior, TrainingRows
@@ -138,7 +139,7 @@ class SoftplusBase(
         with open_partition_store(source, client, limit, self._n_threads()) as store:
             return self._fit_tasks(self._tasks_elsewhere(source, store, goes_on=bool(earlier)), earlier)
 
-    def _fit_tasks(self, tasks: Sequence[AnyTask], earlier: list[FittedRegression]) -> Self:
+    def _fit_tasks(self, tasks: Sequence[BinaryProblem[LabeledRows]], earlier: list[FittedRegression]) -> Self:
         """Fit one regression after the other."""
         settings = checked_settings(self, tasks[0].auto_inference())
         warn_of_unused(self, settings.inference)
@@ -163,7 +164,7 @@ class SoftplusBase(
                 ) from error
             except FitInterrupted as stop:
                 if len(fits) == len(tasks) - 1:
-                    rows = self._rows_seen(tasks[0].training_rows(), goes_on=bool(earlier))
+                    rows = self._rows_seen(tasks[0].rows.training_rows(), goes_on=bool(earlier))
                     self._keep([*fits, stop.fitted], settings, rows)
                 raise KeyboardInterrupt from None
             if not fits[-1].is_complete:
@@ -172,7 +173,7 @@ class SoftplusBase(
             message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
             warnings.warn(message, stacklevel=4)
             return self
-        self._keep(fits, settings, self._rows_seen(tasks[0].training_rows(), goes_on=bool(earlier)))
+        self._keep(fits, settings, self._rows_seen(tasks[0].rows.training_rows(), goes_on=bool(earlier)))
         self._warn_of_disagreement(settings)
         return self
 
@@ -184,12 +185,12 @@ class SoftplusBase(
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
         self._training_rows = rows
 
-    def _reporter(self, tasks: Sequence[AnyTask], settings: Settings) -> Reporter | None:
+    def _reporter(self, tasks: Sequence[BinaryProblem[LabeledRows]], settings: Settings) -> Reporter | None:
         """Who is told of progress."""
         n_runs = len(tasks) * (2 if settings.symmetric else 1)
         if settings.inference == "gibbs":
             return reporter_of(self, n_runs * settings.n_chains, settings.schedule.n_sweeps)
-        n_climbs = max_optimizations(tasks[0].n_rows, settings.prior)
+        n_climbs = max_optimizations(tasks[0].rows.n_rows, settings.prior)
         return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
 
     def _resumable_fits(self) -> list[FittedRegression]:

@@ -120,7 +120,7 @@ class BatchMixin(IntakeMixin):
         # All restarts move with the same rows, equally weighted.
         self.bootstrap_ = False
         self._first_kept = 0
-        batch, known = tasks[0].training_rows(), getattr(self, "_training_rows", None)
+        batch, known = tasks[0].rows.training_rows(), getattr(self, "_training_rows", None)
         self._training_rows = batch if is_first else None if known is None else known.with_batch(batch)
         self.posterior_ = Posterior(tuple(fit.posterior for fit in self._fits))
         return self

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import ColumnTransform, InMemoryDataset, PartitionedDataset
+from softpolytope.data import ColumnTransform, Dataset, LabeledRows
 from softpolytope.estimators._lean_chains import is_kept, lean, whole
 from softpolytope.estimators._parameters import Settings
-from softpolytope.estimators._tasks import AnyTask, How
+from softpolytope.estimators._tasks import BinaryProblem, How
 from softpolytope.gibbs import (
     ChainArrays,
     ChainSettings,
@@ -45,9 +45,9 @@ class Chains:
 
 
 def sample(
-    data: InMemoryDataset | PartitionedDataset,
+    data: Dataset,
     units: ColumnTransform,
-    task: AnyTask,
+    task: BinaryProblem[LabeledRows],
     settings: Settings,
     how: How,
     digest: str,
@@ -66,8 +66,8 @@ def sample(
 
 
 def _run(
-    data: InMemoryDataset | PartitionedDataset,
-    task: AnyTask,
+    data: Dataset,
+    task: BinaryProblem[LabeledRows],
     settings: Settings,
     how: How,
     states: list[ChainArrays] | None,
@@ -76,7 +76,7 @@ def _run(
     chain = ChainSettings(settings.max_experts, settings.n_layers, settings.prior, settings.moves, settings.schedule)
     start: GibbsState | list[GibbsState] | Resumed | None = None
     if states is not None:
-        start = Resumed([whole(chain, _most_rows(data)) for chain in states])
+        start = Resumed([whole(chain, data.n_copies) for chain in states])
     elif not settings.fit_weight:
         start = _logistic_start(data.n_columns, settings)
     elif settings.start == "map":
@@ -92,14 +92,7 @@ def _run(
     )
 
 
-def _most_rows(data: InMemoryDataset | PartitionedDataset) -> float:
-    """Rows that the paper's scan has at most: a row of weight w may be w rows."""
-    return float(np.maximum(data.row_weights, 1.0).sum()) if isinstance(data, InMemoryDataset) else 0.0
-
-
-def _starts_at_modes(
-    data: InMemoryDataset | PartitionedDataset, task: AnyTask, settings: Settings, how: How
-) -> list[GibbsState]:
+def _starts_at_modes(data: Dataset, task: BinaryProblem[LabeledRows], settings: Settings, how: How) -> list[GibbsState]:
     """A mode for every chain, labeling after labeling.
 
     Not of the very posterior that is sampled: where the prior is tight, its modes have fewer experts than its draws.

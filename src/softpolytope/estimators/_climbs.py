@@ -6,18 +6,18 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data import ColumnTransform, InMemoryDataset, PartitionedDataset
+from softpolytope.data import ColumnTransform, Dataset, LabeledRows
 from softpolytope.estimators._parameters import Settings
-from softpolytope.estimators._tasks import AnyTask, How
+from softpolytope.estimators._tasks import BinaryProblem, How
 from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
 from softpolytope.optimize import FoundMode, Mode, ModeSettings, ModesResult, find_modes
 from softpolytope.parallel import RunOptions
 
 
 def maximize(
-    data: InMemoryDataset | PartitionedDataset,
+    data: Dataset,
     units: ColumnTransform,
-    task: AnyTask,
+    task: BinaryProblem[LabeledRows],
     settings: Settings,
     how: How,
     start: ModesResult | None,

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import ColumnTransform, FeatureSummary
+from softpolytope.data import ColumnTransform, FeatureSummary, InMemoryRows, LabeledRows
 from softpolytope.estimators._chains import Chains, sample
 from softpolytope.estimators._climbs import maximize, with_transform
 from softpolytope.estimators._parameters import Settings, carried_parameters, check_same_model
 from softpolytope.estimators._streaming import Stream, online_modes, start_online, update_online
-from softpolytope.estimators._tasks import AnyTask, How, Task
+from softpolytope.estimators._tasks import BinaryProblem, How
 from softpolytope.gibbs import RunResult
 from softpolytope.model import RegressionPosterior
 from softpolytope.optimize import ModesResult
@@ -51,12 +51,14 @@ class FitInterrupted(KeyboardInterrupt):
         self.fitted = fitted
 
 
-def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: FittedRegression | None) -> FittedRegression:
+def fit_regression(
+    task: BinaryProblem[LabeledRows], settings: Settings, how: How, earlier: FittedRegression | None
+) -> FittedRegression:
     """Fit one regression, or go on with an earlier fit; Ctrl-C raises FitInterrupted, or without a draw its base."""
     # One thread for sums by BLAS too: their bits depend on the number.
     with one_blas_thread():
-        given = task.prepared(settings)
-        data, units, digest = given.data, given.units, given.digest
+        given = task.rows.prepare(settings.model, standardize=settings.standardize)
+        data, units, digest = given.data, given.transform, given.digest
         chains = modes = stream = rates = None
         result: RunResult | ModesResult
         if settings.inference == "gibbs":
@@ -83,7 +85,9 @@ def fit_regression(task: AnyTask, settings: Settings, how: How, earlier: FittedR
     return fitted
 
 
-def take_batch(task: Task, settings: Settings, how: How, earlier: FittedRegression | None) -> FittedRegression:
+def take_batch(
+    task: BinaryProblem[InMemoryRows], settings: Settings, how: How, earlier: FittedRegression | None
+) -> FittedRegression:
     """Learn from a batch of rows, the first one or another."""
     with one_blas_thread():
         if earlier is None or earlier.stream is None:

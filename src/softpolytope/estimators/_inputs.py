@@ -90,6 +90,18 @@ def class_factors(class_weight: Any, classes: Any) -> FloatArray:
     return factors
 
 
+def factors_in_partitions(class_weight: Any, classes: Any, weights: FloatArray) -> FloatArray:
+    """Return the factor of each class, given the weight of its rows, for rows in partitions."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        return np.asarray(weights.sum() / (len(classes) * weights))
+    factors = class_factors(class_weight, classes)
+    if not (factors > 0.0).all():
+        raise ValueError(f"class_weight must be finite and > 0 for rows in partitions; got {class_weight!r}.")
+    return factors
+
+
 def check_class_weight(class_weight: Any, classes: Any) -> None:
     """Raise if weights are given to what is no class."""
     strange = (

@@ -1,6 +1,5 @@
 """Checks of what users hand to a classifier: parameters, rows, labels and weights."""
 
-import math
 import numbers
 import warnings
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.utils import check_random_state
 
-from softpolytope._typing import FloatArray
-from softpolytope.data import InMemoryDataset
 from softpolytope.gibbs import Moves, Schedule
-from softpolytope.model import Design, Prior, check_estimate
+from softpolytope.model import Prior, check_estimate
 from softpolytope.optimize import DEFAULT_PRIOR
 from softpolytope.parallel import CheckpointPlan
 
@@ -144,18 +141,6 @@ def check_for_partitions(estimator: Any, settings: Settings) -> None:
             'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row; for '
             'rows in partitions use a checkpoint, or scan="collapsed".'
         )
-
-
-def auto_inference(design: Design, row_weights: FloatArray) -> Literal["gibbs", "map"]:
-    """What "auto" stands for: chains where rows are few, modes elsewhere.
-
-    Rows are counted by their weights, so that a weight is as good as copies; but many rows of little weight, which
-    would take chains long, are many.
-    """
-    if math.fsum(row_weights) >= MIN_ROWS_FOR_MODES:
-        return "map"
-    data = InMemoryDataset.from_arrays(design, np.zeros(len(row_weights), dtype=bool), row_weights)
-    return "gibbs" if data.n_rows < MIN_ROWS_FOR_MODES else "map"
 
 
 def checked_schedule(estimator: Any) -> Schedule:

@@ -14,13 +14,14 @@ from softpolytope.data import (
     ColumnTransform,
     FeatureSummary,
     InMemoryDataset,
-    RowBlock,
+    InMemoryRows,
     identity_transform,
+    row_blocks,
     running_transform,
 )
 from softpolytope.estimators._climbs import posterior_of
 from softpolytope.estimators._parameters import Settings
-from softpolytope.estimators._tasks import How, Task
+from softpolytope.estimators._tasks import BinaryProblem, How
 from softpolytope.model import RegressionPosterior
 from softpolytope.optimize import (
     AdamState,
@@ -33,7 +34,7 @@ from softpolytope.optimize import (
     find_modes,
     pruned,
 )
-from softpolytope.parallel import Reporting, RunOptions, SerialBlocks, run_all
+from softpolytope.parallel import Reporting, RunOptions, run_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class Stream:
                 follower.mode = Mode(change(mode.coefficients), mode.log_weights)
 
 
-def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+def start_online(task: BinaryProblem[InMemoryRows], settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
     """Take the first batch: it decides the precision rate, and where the modes begin."""
-    data = InMemoryDataset.from_arrays(task.design, task.is_positive, task.row_weights)
-    features = FeatureSummary.of(data)
+    data = task.rows.dataset()
+    features = FeatureSummary.from_rows(data)
     units = _units(features, data, settings)
     size = ModeSettings(
         settings.max_experts,
@@ -68,7 +69,7 @@ def start_online(task: Task, settings: Settings, how: How) -> tuple[Stream, Regr
     )
     labelings = (0, 1) if settings.symmetric else (0,)
     options = RunOptions(how.n_threads, how.callback)
-    result = find_modes(units.applied(data), size, SeedSequence(task.seed), labelings, options)
+    result = find_modes(units.apply(data), size, SeedSequence(task.seed), labelings, options)
     if result.is_interrupted:
         raise KeyboardInterrupt
     return online_modes(result, units, features), posterior_of(result, units, settings)
@@ -83,11 +84,13 @@ def online_modes(result: ModesResult, units: ColumnTransform, features: FeatureS
     return Stream(followers, result.precision_rates, features)
 
 
-def update_online(stream: Stream, task: Task, settings: Settings, how: How) -> tuple[Stream, RegressionPosterior]:
+def update_online(
+    stream: Stream, task: BinaryProblem[InMemoryRows], settings: Settings, how: How
+) -> tuple[Stream, RegressionPosterior]:
     """Take another batch; returns the stream after it and what it knows."""
-    data = InMemoryDataset.from_arrays(task.design, task.is_positive, task.row_weights)
+    data = task.rows.dataset()
     # A copy, so that a batch that fails leaves nothing half done.
-    batch = FeatureSummary.of(data)
+    batch = FeatureSummary.from_rows(data)
     features = stream.features.merged(batch)
     after = Stream(deepcopy(stream.followers), stream.precision_rates, features)
     # The spread of the columns is known better with every batch, and sparse rows are not centerd; coefficients are
@@ -95,7 +98,7 @@ def update_online(stream: Stream, task: Task, settings: Settings, how: How) -> t
     units = _units(features, data, settings)
     landscape = LogPosterior(settings.prior, settings.max_experts, settings.fit_weight, np.ones(data.n_columns))
     after.of_units(units)
-    rows = units.applied(data)
+    rows = units.apply(data)
     sides = [rows.flipped() if number else rows for number in range(len(stream.followers))]
     n_before = stream.features.weight
     reporting = Reporting(None)
@@ -145,11 +148,10 @@ def _too_large(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
 
 def _found(mode: Mode, rows: InMemoryDataset) -> FoundMode:
     """A mode with all its experts, and the log likelihood of the last batch."""
-    blocks = SerialBlocks([RowBlock(block) for block in rows.split()])
-    return FoundMode(mode, pruned(mode, blocks)[1], mode)
+    return FoundMode(mode, pruned(mode, row_blocks(rows))[1], mode)
 
 
 def _units(features: FeatureSummary, batch: InMemoryDataset, settings: Settings) -> ColumnTransform:
     if settings.standardize:
         return running_transform(features, is_sparse=bool(sparse.issparse(batch.design)))
-    return identity_transform(batch)
+    return identity_transform(batch.n_columns)

@@ -8,9 +8,10 @@ method needs them. Everything else is its saved state, from which another block 
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import InMemoryDataset, RowBlock
@@ -90,8 +91,8 @@ class LatentBlock(RowBlock):
         columns = np.ascontiguousarray(scaled.T)
         # Each expert's predictor is summed on its own, so its bits do not depend on which others are computed with it.
         predictor = _SPACE.empty("predictor", (self._rows.n_rows, len(coefficients)))
-        design: Any = self._rows.design  # dense or sparse, whose common interface has no type
-        if self._is_sparse:
+        design = self._rows.design
+        if isinstance(design, sparse.csr_array):
             _activation.predict_sparse(design.data, design.indices, design.indptr, columns, predictor)
         else:
             _activation.predict_dense(design, columns, predictor)

@@ -11,14 +11,22 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import InMemoryDataset, PartitionedDataset
+from softpolytope.data import Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.gibbs._block_factory import make_blocks
+from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import Chain, ChainArrays, ChainSettings
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._trace import Trace
-from softpolytope.parallel import CheckpointPlan, Reporting, RunOptions, make_fingerprint, one_blas_thread, run_all
+from softpolytope.parallel import (
+    BlockThreads,
+    CheckpointPlan,
+    Reporting,
+    RunOptions,
+    make_fingerprint,
+    one_blas_thread,
+    run_all,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class RunResult:
 
 
 def run_chains(
-    data: InMemoryDataset | PartitionedDataset,
+    data: Dataset,
     settings: ChainSettings,
     seed: int | SeedSequence | None = None,
     n_chains: int = 1,
@@ -83,18 +91,18 @@ def run_chains(
     >>> [len(trace.draws) for trace in result.traces[0]]
     [5, 5]
     """
-    _check_labels(data)
+    data.check_labels()
     options, streams = options or RunOptions(), Streams(seed)
     names = [(labeling, chain) for labeling in labelings for chain in range(n_chains)]
     starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(names)
-    # Chains on threads if there are enough of them, otherwise the blocks of a chain. Where blocks live elsewhere, a
-    # thread only waits for them.
-    n_threads = data.store.n_tasks if isinstance(data, PartitionedDataset) else max(options.n_threads, 1)
-    n_block_threads = n_threads if n_threads > len(names) and isinstance(data, InMemoryDataset) else 1
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(n_threads) as block_pool:
+    # Chains on threads if there are enough of them, otherwise the blocks of a chain.
+    n_parallel = data.n_parallel(len(names), options.n_threads)
+    factory = LatentBlockFactory(settings)
+    with one_blas_thread(), ThreadPoolExecutor(n_parallel) as pool, ThreadPoolExecutor(options.n_threads) as block_pool:
+        threads = BlockThreads(block_pool, options.n_threads) if n_parallel == 1 < options.n_threads else None
         chains = [
             Chain(
-                make_blocks(data.flipped() if labeling else data, settings, block_pool, n_block_threads),
+                (data.flipped() if labeling else data).blocks(factory, threads),
                 data.column_size(),
                 settings,
                 (streams, labeling, chain),
@@ -112,7 +120,7 @@ def run_chains(
         try:
             if options.checkpoint is not None:
                 _resume(chains, options.checkpoint, options.folder, fingerprint)
-            groups = [chains] if n_threads in (1, n_block_threads) else [[chain] for chain in chains]
+            groups = [chains] if n_parallel == 1 else [[chain] for chain in chains]
             run_all([partial(_take_turns, group, reporting) for group in groups], pool, reporting)
             for chain in chains:
                 chain.write()
@@ -125,15 +133,6 @@ def run_chains(
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     return RunResult(grouped, all(chain.is_done for chain in chains), states, reporting.is_interrupted())
-
-
-def _check_labels(data: InMemoryDataset | PartitionedDataset) -> None:
-    """Raise if there are no rows, or rows of one label only; labels in partitions were checked when they were read."""
-    if data.n_rows == 0:
-        raise ValueError("There are no rows of positive weight to learn from. Give some rows a positive weight.")
-    for label in (True, False):
-        if isinstance(data, InMemoryDataset) and not (data.labels == label).any():
-            raise ValueError(f"There is no {'positive' if label else 'negative'} row; both labels are needed.")
 
 
 def _digest(start: Start) -> str:

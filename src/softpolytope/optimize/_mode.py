@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import InMemoryDataset, RowBlock
@@ -145,14 +143,6 @@ def column_unit(size: FloatArray) -> FloatArray:
     A power of two is exact, and hides the order in which the squares were summed.
     """
     return np.exp2(-np.round(np.log2(np.where(size > 0.0, size, 1.0))))
-
-
-def root_mean_square(data: InMemoryDataset) -> FloatArray:
-    """Return the root mean square of every column."""
-    design: Any = data.design  # dense or sparse, whose common interface has no type
-    squares = design.multiply(design) if sparse.issparse(data.design) else design**2
-    size: FloatArray = np.sqrt(data.row_weights @ squares / data.row_weights.sum()) * data.column_scale
-    return size
 
 
 def poisson_rates(mode: Mode, rows: InMemoryDataset) -> FloatArray:

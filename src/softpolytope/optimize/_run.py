@@ -6,14 +6,14 @@ from functools import partial
 
 from numpy.random import SeedSequence
 
-from softpolytope.data import InMemoryDataset, PartitionedDataset
+from softpolytope.data import Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._mode import ModeSettings, ModesResult
 from softpolytope.optimize._search import Search
-from softpolytope.optimize._subsampling import Workers
+from softpolytope.optimize._workers import Workers
 from softpolytope.parallel import Reporting, RunOptions, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
@@ -22,7 +22,7 @@ DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
 
 
 def find_modes(
-    data: InMemoryDataset | PartitionedDataset,
+    data: Dataset,
     settings: ModeSettings,
     seed: int | SeedSequence | None = None,
     labelings: tuple[int, ...] = (0,),
@@ -52,8 +52,8 @@ def find_modes(
     options = options or RunOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
-        n_tasks = data.store.n_tasks if isinstance(data, PartitionedDataset) else 1
-        workers = Workers(stack, options.n_threads, n_tasks, reporting)
+        n_parallel = data.n_parallel(len(labelings) * settings.n_restarts, options.n_threads)
+        workers = Workers(stack, options.n_threads, n_parallel, reporting)
         # Optimizations from earlier modes must not be mistaken for those that led to these modes.
         folder = options.folder if start is None else f"{options.folder}/on-from-{_name(start)}"
         fingerprint = partial(_fingerprint, data, settings, streams, labelings)
@@ -72,9 +72,7 @@ def find_modes(
             raise BlocksLostError(f"{error} {checkpoints.save_progress()}") from error
 
 
-def _fingerprint(
-    data: InMemoryDataset | PartitionedDataset, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]
-) -> str:
+def _fingerprint(data: Dataset, settings: ModeSettings, streams: Streams, labelings: tuple[int, ...]) -> str:
     """A hash of all that decides the modes, but those to go on from."""
     return make_fingerprint(settings, streams.key, labelings, data.fingerprint)
 

@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import InMemoryDataset, PartitionedDataset, RowBlock
+from softpolytope.data import MAX_FIRST_ROWS, Dataset, InMemoryDataset, RowBlock, row_blocks
 from softpolytope.distributions import Streams
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints, OptimizedMode
@@ -33,6 +33,7 @@ from softpolytope.optimize._mode import (
     Mode,
     ModeSettings,
     ModesResult,
+    column_unit,
     poisson_rates,
     pruned,
 )
@@ -45,7 +46,7 @@ from softpolytope.optimize._precision_rate import (
     log_probabilities,
     split_fold,
 )
-from softpolytope.optimize._subsampling import MAX_FIRST_ROWS, Rows, RowsInMemory, RowsInPartitions, Workers
+from softpolytope.optimize._workers import Workers
 from softpolytope.parallel import Blocks, Progress
 
 Item = TypeVar("Item")
@@ -72,7 +73,7 @@ class Search:
 
     def __init__(
         self,
-        data: InMemoryDataset | PartitionedDataset,
+        data: Dataset,
         settings: ModeSettings,
         streams: Streams,
         labelings: tuple[int, ...],
@@ -82,13 +83,10 @@ class Search:
         self._settings, self._streams, self._labelings = settings, streams, labelings
         self._workers, self._reporting, self._checkpoints = workers, workers.reporting, checkpoints
         self._jobs = [(labeling, restart) for labeling in labelings for restart in range(settings.n_restarts)]
-        self._rows: Rows
-        if isinstance(data, PartitionedDataset):
-            self._rows = RowsInPartitions(data, streams, _SAMPLE)
-        else:
-            self._rows = RowsInMemory(data, self._generator(_SAMPLE), workers, len(self._jobs))
+        self._data = data
+        self._sampler = data.sampler(partial(_sampling_generator, streams))
         self._log_posterior = LogPosterior(
-            settings.prior, settings.max_experts, settings.fit_weights, self._rows.column_unit
+            settings.prior, settings.max_experts, settings.fit_weights, column_unit(data.root_mean_square())
         )
         rate = settings.prior.precision_rate
         self._precision_rates = np.full(settings.n_restarts, 1.0 if rate == "learned" else float(rate))
@@ -107,7 +105,7 @@ class Search:
 
     def close(self) -> None:
         """Release the blocks of the rows."""
-        self._rows.close()
+        self._sampler.close()
 
     def start_from(self, earlier: ModesResult) -> None:
         """Continue from the modes of an earlier search, under its precision rates."""
@@ -128,11 +126,12 @@ class Search:
     def choose_rates(self) -> None:
         """Optimize under one precision rate after the other; every restart keeps the modes of its best rate."""
         n_restarts = self._settings.n_restarts
-        sample = self._rows.sample(self._sample_sizes[0])
+        sample = self._sampler.sample(self._sample_sizes[0])
         folds = deal_folds(sample, max(n_restarts, MIN_FOLDS), self._generator(_FOLDS))
         parts = [split_fold(sample, folds == restart) for restart in range(n_restarts)]
         fitted = [parts[restart][0].flipped() if labeling else parts[restart][0] for labeling, restart in self._jobs]
-        blocks = [self._workers.blocks(rows, len(self._jobs)) for rows in fitted]
+        threads = self._workers.block_threads(len(self._jobs))
+        blocks = [row_blocks(rows, threads) for rows in fitted]
         held_out = [part[1] for part in parts]
         weights = np.concatenate([rows.row_weights for rows in held_out])
         trials: list[RateTrial] = []
@@ -176,7 +175,7 @@ class Search:
             if self._reporting.is_stopped():
                 return
             is_from_start = not self._losses and n_rows == sizes[0]
-            unseen = self._rows.unseen(n_rows)
+            unseen = self._sampler.unseen(n_rows)
             before = self._ensemble_loss(unseen)
             blocks = self._sample_blocks(n_rows, is_weighted=self._settings.bootstrap)
             rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
@@ -197,7 +196,7 @@ class Search:
         return [items[start : start + n_restarts] for start in range(0, len(items), n_restarts)]
 
     def _has_few_rows(self) -> bool:
-        return self._rows.total_weight < MIN_ROWS_TO_SHARE
+        return self._data.total_weight < MIN_ROWS_TO_SHARE
 
     def _ends_with_folds(self) -> bool:
         """Whether the modes that have each held out a fold are the final ones."""
@@ -210,9 +209,13 @@ class Search:
 
     def _sample_blocks(self, n_rows: int, *, is_weighted: bool = False) -> list[Blocks[RowBlock]]:
         """Return blocks for each restart; those of one labeling share theirs unless each has its own weights."""
+        threads = self._workers.block_threads(len(self._jobs))
         blocks = {
-            (labeling, restart): self._rows.blocks(
-                n_rows, labeling, self._generator(_WEIGHTS, restart=restart) if is_weighted else None
+            (labeling, restart): self._sampler.blocks(
+                n_rows,
+                is_flipped=bool(labeling),
+                threads=threads,
+                rng=self._generator(_WEIGHTS, restart=restart) if is_weighted else None,
             )
             for labeling, restart in self._jobs
             if is_weighted or restart == 0
@@ -256,7 +259,7 @@ class Search:
 
     def result(self) -> ModesResult:
         """Return the modes, with their log likelihood on all rows."""
-        blocks = self._sample_blocks(self._rows.n_rows)
+        blocks = self._sample_blocks(self._data.n_rows)
         active = self._workers.run([partial(pruned, mode, own) for mode, own in zip(self._modes, blocks, strict=True)])
         modes = [FoundMode(*pair, unpruned) for pair, unpruned in zip(active, self._modes, strict=True)]
         if self._ends_with_folds() and not self._reporting.is_stopped():  # no last optimization has reported
@@ -267,6 +270,11 @@ class Search:
         return ModesResult(
             self._by_labeling(modes), self._precision_rates, self._losses, not is_stopped, is_interrupted
         )
+
+
+def _sampling_generator(streams: Streams, partition: int) -> np.random.Generator:
+    """Return the generator of the random sample of a partition."""
+    return streams.generator(labeling=0, chain=0, sweep=0, step=_SAMPLE, block=partition)
 
 
 def max_optimizations(n_rows: int, prior: Prior) -> int:

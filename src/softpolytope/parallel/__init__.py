@@ -15,7 +15,15 @@ from softpolytope.parallel._block_state import (
     saved_state_file,
     write_saved_state,
 )
-from softpolytope.parallel._blocks import Blocks, Call, SerialBlocks, ThreadBlocks, read_only
+from softpolytope.parallel._blocks import (
+    Blocks,
+    BlockThreads,
+    Call,
+    SerialBlocks,
+    ThreadBlocks,
+    blocks_in_memory,
+    read_only,
+)
 from softpolytope.parallel._checkpoint import Checkpoint, CheckpointPlan, make_fingerprint
 from softpolytope.parallel._memory import allowance, parse_bytes
 from softpolytope.parallel._partition_blocks import (
@@ -32,6 +40,7 @@ from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOpt
 
 __all__ = [
     "BlockFactory",
+    "BlockThreads",
     "Blocks",
     "BlocksLostError",
     "Call",
@@ -54,6 +63,7 @@ __all__ = [
     "StatelessBlockFactory",
     "ThreadBlocks",
     "allowance",
+    "blocks_in_memory",
     "collect",
     "fixed_order_sum",
     "is_dask_collection",

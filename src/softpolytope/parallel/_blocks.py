@@ -148,3 +148,16 @@ class ThreadBlocks(_BlocksInMemory[Block]):
     def broadcast(self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
         """Call a method on every block and ignore the results."""
         self.map(method, *args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockThreads:
+    """Threads that evaluate the blocks of one caller."""
+
+    pool: ThreadPoolExecutor
+    n_threads: int
+
+
+def blocks_in_memory(blocks: Sequence[Block], threads: BlockThreads | None = None) -> Blocks[Block]:
+    """Return blocks that are evaluated on the given threads, or in a loop if there are none."""
+    return SerialBlocks(blocks) if threads is None else ThreadBlocks(blocks, threads.pool, threads.n_threads)

@@ -1,0 +1,150 @@
+"""Rows of one class against the rest as a fit is given them, and their preparation for inference."""
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.data._block_factory import OneVsRest, RowEncoding
+from softpolytope.data._dataset import Dataset, InMemoryDataset
+from softpolytope.data._features import FeatureSummary
+from softpolytope.data._moments import Moments
+from softpolytope.data._partitions import PartitionedDataset
+from softpolytope.data._standardization import ColumnTransform, PartitionUnits, identity_transform, standardized_data
+from softpolytope.data._summary import N_PROBES, DataSummary
+from softpolytope.model import Design, TrainingRows
+from softpolytope.parallel import PartitionStore
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedData:
+    """Rows for inference, and what a fit reports about them."""
+
+    data: Dataset
+    transform: ColumnTransform  # from the user's columns to those of the data
+    digest: str  # of the rows and the model
+    probes: FloatArray  # (a few rows, features)
+    features: FeatureSummary
+    total_weight: float
+
+
+class LabeledRows(Protocol):
+    """Rows of one class against the rest, in memory or in partitions, in the user's units."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    def has_many_rows(self, limit: int) -> bool:
+        """Return whether the total weight of the rows, or the number of distinct rows, reaches a limit."""
+        ...
+
+    def training_rows(self) -> TrainingRows | None:
+        """Return hashes of the rows, if they are in memory."""
+        ...
+
+    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
+        """Return the rows as inference takes them; `model` is part of the digest, by its repr."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryRows:
+    """Labeled rows in memory."""
+
+    design: Design  # (rows, 1 + features), the intercept first
+    is_positive: BoolArray  # (rows,)
+    row_weights: FloatArray  # (rows,)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.design.shape[0])
+
+    def has_many_rows(self, limit: int) -> bool:
+        """Return whether the total weight of the rows, or the number of distinct rows, reaches a limit.
+
+        A row of weight two counts as two rows, but many rows of small weight are many as well.
+        """
+        if math.fsum(self.row_weights) >= limit:
+            return True
+        unlabeled = np.zeros(len(self.row_weights), dtype=bool)
+        return InMemoryDataset.from_arrays(self.design, unlabeled, self.row_weights).n_rows >= limit
+
+    def training_rows(self) -> TrainingRows:
+        """Return hashes of the rows of positive weight."""
+        design = sparse.csr_array(self.design) if sparse.issparse(self.design) else self.design
+        return TrainingRows.of(design[:, 1:], self.row_weights)
+
+    def dataset(self) -> InMemoryDataset:
+        """Return the distinct rows, not standardized."""
+        return InMemoryDataset.from_arrays(self.design, self.is_positive, self.row_weights)
+
+    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
+        """Return the distinct rows as inference takes them; `model` is part of the digest, by its repr."""
+        data = self.dataset()
+        features, probes = FeatureSummary.from_rows(data), _first_rows(data)
+        digest = hashlib.sha256(repr((model, data.fingerprint)).encode()).hexdigest()
+        transform = identity_transform(data.n_columns)
+        if standardize:
+            data, transform = standardized_data(data)
+        return PreparedData(data, transform, digest, probes, features, data.total_weight)
+
+
+def _first_rows(data: InMemoryDataset) -> FloatArray:
+    """Return the features of a few rows; the canonical order of the rows is as good as random."""
+    rows = data.design[:N_PROBES]
+    dense = rows.toarray() if isinstance(rows, sparse.csr_array) else rows
+    return np.ascontiguousarray((dense * data.column_scale)[:, 1:])
+
+
+@dataclass(frozen=True)
+class PartitionedRows:
+    """Labeled rows in the partitions of a store."""
+
+    store: PartitionStore
+    summary: DataSummary
+    classes: NDArray[Any]
+    class_factors: FloatArray  # (classes,), factors of the row weights
+    positive: int  # index of the positive class
+    moments: Moments = field(init=False)  # of all rows, with the factors
+
+    def __post_init__(self) -> None:
+        by_label = (self.summary.by_label[label] for label in self.classes.tolist())
+        weighted = [moments.times(factor) for moments, factor in zip(by_label, self.class_factors, strict=True)]
+        object.__setattr__(self, "moments", reduce(add, weighted))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.moments.n_rows
+
+    def has_many_rows(self, limit: int) -> bool:
+        """Return whether the total weight of the rows reaches a limit; distinct rows are not counted."""
+        return self.moments.weight >= limit
+
+    def training_rows(self) -> None:
+        """Return None: hashes of all rows would have to be gathered from the partitions."""
+
+    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
+        """Return the rows as inference takes them; `model` is part of the digest, by its repr."""
+        moments = self.moments
+        units = PartitionUnits.from_moments(moments, standardize=standardize, is_sparse=self.summary.is_sparse)
+        transform = units.transform
+        encoding = RowEncoding(
+            self.classes, self.class_factors, transform.center, transform.scale, units.column_scale, units.is_constant
+        )
+        digest = hashlib.sha256(repr(model).encode() + self.summary.digests + encoding.key).hexdigest()
+        sizes = units.sizes(moments)
+        labeling = OneVsRest(encoding, self.positive)
+        data = PartitionedDataset(self.store, labeling, moments.n_rows, moments.weight, *sizes, digest)
+        features = FeatureSummary.from_moments(moments)
+        return PreparedData(data, units.reported, digest, self.summary.probes, features, moments.weight)
