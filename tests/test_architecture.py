@@ -105,4 +105,4 @@ def test_every_source_is_installed():
     assert {"_crt.py", "crt.pyx", "crt.pxd", "_softplus.py"} <= names
     assert (PACKAGE / "py.typed").exists()
     data = PACKAGE / "paper" / "tables"
-    assert all((data / name).is_file() for name in ("page.md", "remarks.md", "paper_tables.json"))
+    assert all((data / name).is_file() for name in ("page.md", "remarks.md", "reasons.toml", "paper_tables.json"))

@@ -113,7 +113,6 @@ LIMITS = {
         "inspection": 3,
         "model": 19,
         "optimize": 7,
-        "paper": 4,
         "parallel": 101,
         "tabular": 47,
     },

@@ -8,8 +8,7 @@ import pytest
 
 from softpolytope.paper import TableProtocol
 from softpolytope.paper.tables._page import write_page
-from softpolytope.paper.tables._plan import BY_KEY, LARGE, SETS, plan_fits
-from softpolytope.paper.tables._printed import CELLS, printed, printed_normalized
+from softpolytope.paper.tables._plan import BY_KEY, CELLS, LARGE, SETS, plan_fits, printed, printed_normalized
 from softpolytope.paper.tables._results import Result, StoredFit
 from softpolytope.paper.tables._summary import Comparison, Moments, Summary
 

@@ -1,14 +1,15 @@
 """Parts that the baselines share: types, the base class, checks, folds and the paper's sequential search."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import BoolArray, FloatArray
@@ -24,9 +25,9 @@ _Kernel = TypeVar("_Kernel", bound=Callable[..., object])
 class TunedBaseline(NamedTuple):
     """A baseline fitted to all rows with the parameters that cross-validation chose."""
 
-    estimator: Any  # a scikit-learn classifier, which is untyped
+    estimator: ClassifierMixin
     n_experts: int  # as the paper's table of experts counts them
-    chosen: dict[str, Any]  # parameter values by name
+    chosen: Mapping[str, object]  # parameter values by name
 
 
 class Baseline(Protocol):
@@ -77,7 +78,7 @@ class TwoClassMachine(
         rows: Rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return rows
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
@@ -126,8 +127,7 @@ def make_folds(y: Labels, n_folds: int, seed: int) -> Splits:
 
 def cross_validation_error(machine: TwoClassMachine, X: Rows, y: Labels, splits: Splits) -> float:
     """Return the share of held-out rows that get a wrong label."""
-    wrong = [np.sum(machine.fit(X[seen], y[seen]).predict(X[held]) != y[held]) for seen, held in splits]
-    return float(np.sum(wrong) / len(y))
+    return float(np.mean(cross_val_predict(machine, X, y, cv=splits) != y))
 
 
 def first_rise(values: Iterable[_Value], error: Callable[[_Value], float]) -> tuple[_Value, float]:

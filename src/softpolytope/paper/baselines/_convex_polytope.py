@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
@@ -205,7 +206,9 @@ def tune(X: Rows, y: Labels, seed: int, _set_name: str, divisor: float | None = 
     def machines(n_paper_steps: int) -> list[ConvexPolytopeClassifier]:
         return [side.machine(outer, seed, n_paper_steps, divisor) for outer, side in enumerate(sides)]
 
-    scores = [_held_out_scores(machine, X, y, splits) for machine in machines(PAPER_STEPS[0])]
+    scores = [
+        cross_val_predict(machine, X, y, cv=splits, method="decision_function") for machine in machines(PAPER_STEPS[0])
+    ]
     is_second = encode_two_classes(y)[1]
     errors = {side: np.mean((_combine(scores, side) > 0.0) != is_second) for side in DECIDING}
     deciding = min(errors, key=errors.__getitem__)
@@ -231,14 +234,6 @@ def _tune_side(X: Rows, y: Labels, splits: Splits, outer: int, seed: int, diviso
             candidate = replace(best, min_entropy=min_entropy)
             best, lowest = min((best, lowest), (candidate, error(candidate)), key=lambda result: result[1])
     return best
-
-
-def _held_out_scores(machine: ConvexPolytopeClassifier, X: Rows, y: Labels, splits: Splits) -> FloatArray:
-    """Return the decision function on every row, learned from the other folds."""
-    scores = np.empty(len(y))
-    for seen, held in splits:
-        scores[held] = machine.fit(X[seen], y[seen]).decision_function(X[held])
-    return scores
 
 
 def _combine(scores: Sequence[FloatArray], deciding: Side) -> FloatArray:

@@ -1,7 +1,7 @@
 """The relevance vector machine with a Gaussian kernel by fastrvm, and the paper's protocol for it."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from softpolytope.paper.baselines._common import (
     cross_validation_error,
     make_folds,
 )
+
+if TYPE_CHECKING:
+    from fastrvm import RVC
 
 LARGE_SETS = ("ijcnn1", "a9a")
 WIDTHS = tuple(2.0 ** (half / 2.0) for half in range(-20, 21))
@@ -119,8 +122,8 @@ def draw_rows(n_rows: int, max_rows: int | None, seed: Seed) -> NDArray[np.intp]
     return np.random.default_rng(seed).permutation(n_rows)[:max_rows]
 
 
-def _make_machine(**parameters: float) -> Any:
-    """Return an unfitted machine of fastrvm, which is untyped."""
+def _make_machine(**parameters: float) -> "RVC":
+    """Return an unfitted machine of fastrvm."""
     try:
         from fastrvm import RVC  # noqa: PLC0415  # an extra
     except ImportError as error:

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from softpolytope._files import atomic_write
 from softpolytope.inspection.displays import (
@@ -12,6 +12,7 @@ from softpolytope.inspection.displays import (
     LatentCountsDisplay,
     LogLikelihoodDisplay,
 )
+from softpolytope.model import Estimate
 from softpolytope.paper.figures._models import Classifier, Family, FigureModel, LabeledRows
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 N_CELLS = 70
 DOTS_PER_INCH = 100
 N_COLORS = 200
-# Each family's inequalities, in the titles of the best draw and of the posterior.
-_COUNTED: Mapping[Family, tuple[str, str]] = {
-    "sum": ("violated inequalities", "violated"),
-    "stack": ("criteria met", "criteria met"),
-    "sum_stack": ("satisfied inequalities", "satisfied"),
+Response = Literal["probability", "deviation", "count", "count_deviation", "criteria", "criteria_deviation"]
+# Each family's inequalities in the titles of the best draw and of the posterior, and the display's names for their
+# number and its deviation.
+_COUNTED: Mapping[Family, tuple[str, str, Response, Response]] = {
+    "sum": ("violated inequalities", "violated", "count", "count_deviation"),
+    "stack": ("criteria met", "criteria met", "criteria", "criteria_deviation"),
+    "sum_stack": ("satisfied inequalities", "satisfied", "count", "count_deviation"),
 }
 
 
@@ -44,28 +47,27 @@ def draw_best(title: str, model: FigureModel, fitted: Classifier, rows: LabeledR
         else:
             LatentCountsDisplay.from_estimator(fitted, *rows, target="A", labeling=labeling, ax=panels[1], legend=False)
             panels[1].set_title(f"({letters[0]}) {name} is 1: mean latent counts")
-        best = {"labeling": labeling, "estimate": "best"}
-        title_of_counts = f"({letters[1]}) {name} is 1: {_COUNTED[model.family][0]}"
-        _draw_map(panels[2], fitted, rows, title_of_counts, response=_response(model), **best)
-        _draw_map(panels[3], fitted, rows, f"({letters[2]}) {name} is 1: P({name})", **best)
+        counted, _, count, _ = _COUNTED[model.family]
+        maps: tuple[tuple[str, Response], ...] = ((counted, count), (f"P({name})", "probability"))
+        for ax, letter, (quantity, response) in zip(panels[2:], letters[1:], maps, strict=True):
+            _draw_map(ax, fitted, rows, f"({letter}) {name} is 1: {quantity}", labeling, "best", response)
     return figure
 
 
 def draw_posterior(title: str, model: FigureModel, fitted: Classifier, rows: LabeledRows) -> "Figure":
     """Draw panels (a) to (h) of posterior means and standard deviations, one row for each labeling."""
     figure, axes = make_panels(title, 4)
-    response, counted = _response(model), _COUNTED[model.family][1]
+    _, counted, count, count_deviation = _COUNTED[model.family]
     for labeling, letters in enumerate(("abcd", "efgh")):
         name = "AB"[labeling]
-        panels = (
-            (f"mean of {counted}", response),
-            (f"sd of {counted}", f"{response}_deviation"),
+        panels: tuple[tuple[str, Response], ...] = (
+            (f"mean of {counted}", count),
+            (f"sd of {counted}", count_deviation),
             (f"mean of P({name})", "probability"),
             (f"sd of P({name})", "deviation"),
         )
         for ax, letter, (quantity, shown) in zip(axes[labeling], letters, panels, strict=True):
-            panel_title = f"({letter}) {name} is 1: {quantity}"
-            _draw_map(ax, fitted, rows, panel_title, response=shown, labeling=labeling, estimate="mean")
+            _draw_map(ax, fitted, rows, f"({letter}) {name} is 1: {quantity}", labeling, "mean", shown)
     return figure
 
 
@@ -122,16 +124,14 @@ def _draw_rows(ax: "Axes", rows: LabeledRows) -> None:
     ax.set_title("(a) data")
 
 
-def _draw_map(ax: "Axes", fitted: Classifier, rows: LabeledRows, title: str, **shown: Any) -> None:
-    """Draw a map of one labeling; `shown` are further arguments of the display."""
+def _draw_map(
+    ax: "Axes", fitted: Classifier, rows: LabeledRows, title: str, labeling: int, estimate: Estimate, response: Response
+) -> None:
+    """Draw a map of one labeling."""
     display = DecisionDisplay.from_estimator(
-        fitted, *rows, target="A", experts=None, n_cells=N_CELLS, ax=ax, legend=False, **shown
-    )
+        fitted, *rows, target="A", experts=None, n_cells=N_CELLS, ax=ax, legend=False,
+        labeling=labeling, estimate=estimate, response=response,
+    )  # fmt: skip
     if display.colorbar_ is not None:
         display.colorbar_.set_label("")  # the title has it
     ax.set(title=title, xlabel="", ylabel="")
-
-
-def _response(model: FigureModel) -> str:
-    """Return the display's name for the inequalities that a family counts; those of a stack are its criteria."""
-    return "criteria" if model.family == "stack" else "count"

@@ -12,8 +12,7 @@ from softpolytope import SumStackSoftplusClassifier
 from softpolytope._typing import CountArray
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper._typing import Rows
-from softpolytope.paper.tables._plan import PlannedFit
-from softpolytope.paper.tables._printed import N_TRAINING_ROWS
+from softpolytope.paper.tables._plan import N_TRAINING_ROWS, PlannedFit
 from softpolytope.paper.tables._softplus import SoftplusRegression
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def fit_method(
     """Fit the method to rows and their labels."""
     if fit.method.kind == "baseline":
         estimator, n_experts, chosen = _baseline(fit).tune(X, y, fit.trial, fit.set_name)
-        return FittedMethod(estimator.predict, None, n_experts, chosen)
+        return FittedMethod(estimator.predict, None, n_experts, dict(chosen))
     if fit.method.kind == "softplus":
         model = SoftplusRegression(fit.method.max_experts, fit.method.n_layers, fit.trial, protocol)
         model.fit(X, y, checkpoint)

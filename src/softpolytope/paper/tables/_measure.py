@@ -3,6 +3,7 @@
 import hashlib
 import math
 import platform
+import re
 import shutil
 import time
 import traceback
@@ -146,8 +147,7 @@ def _fingerprint() -> str:
 def _processor() -> str:
     """Return the name of the processor, as far as the system has it."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = re.findall(r"^model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        names = []
     return names[0] if names else platform.processor() or "unknown processor"

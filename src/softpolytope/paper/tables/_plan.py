@@ -1,9 +1,10 @@
-"""The methods of the paper's tables and the fits behind their cells."""
+"""Methods of the paper's tables, the fits behind their cells, and the numbers that the paper prints."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from softpolytope.datasets import BENCHMARK_SETS
 
@@ -15,6 +16,8 @@ N_PARTITIONS = 10
 N_LARGE_TRIALS = 5  # of the paper, on the large sets
 
 Kind = Literal["baseline", "softplus", "default"]
+Quantity = Literal["error", "n_experts"]
+_Cells = dict[str, dict[str, tuple[float, float | None]]]  # (mean, standard deviation) by set and method
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,31 @@ BY_KEY = {method.key: method for method in METHODS}
 # Keys of the two families by depth.
 STACK = dict(zip(DEPTHS, ("softplus", "stack2", "stack3", "stack5", "stack10"), strict=True))
 SUM_STACK = dict(zip(DEPTHS, ("sum", "ss2", "ss3", "ss5", "ss10"), strict=True))
+
+
+class _PaperTables(TypedDict):
+    sizes: dict[str, tuple[int, int, int]]  # training rows, test rows and features by set
+    error: _Cells
+    experts: _Cells
+    svm_normalized_error: dict[str, float]
+    svm_normalized_experts: dict[str, float]
+
+
+_TABLES: _PaperTables = json.loads(Path(__file__).with_name("paper_tables.json").read_text(encoding="utf-8"))
+CELLS: Mapping[Quantity, _Cells] = {"error": _TABLES["error"], "n_experts": _TABLES["experts"]}
+_NORMALIZED = {"error": _TABLES["svm_normalized_error"], "n_experts": _TABLES["svm_normalized_experts"]}
+N_TRAINING_ROWS = {name: sizes[0] for name, sizes in _TABLES["sizes"].items()}
+
+
+def printed(set_name: str, method: str, quantity: Quantity) -> tuple[float, float | None] | None:
+    """Return the printed mean and standard deviation, None for a deviation or a number that is not printed."""
+    found = CELLS[quantity].get(set_name, {}).get(method)
+    return None if found is None else (found[0], found[1])
+
+
+def printed_normalized(method: str, quantity: Quantity) -> float | None:
+    """Return the printed mean, over the six small sets, of a number divided by the SVM's."""
+    return _NORMALIZED[quantity].get(method, 1.0 if method == "svm" else None)
 
 
 @dataclass(frozen=True, slots=True)

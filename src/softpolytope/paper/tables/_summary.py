@@ -8,8 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from softpolytope.paper.tables._plan import N_LARGE_TRIALS, N_PARTITIONS, SMALL
-from softpolytope.paper.tables._printed import Quantity, printed, printed_svm
+from softpolytope.paper.tables._plan import CELLS, N_LARGE_TRIALS, N_PARTITIONS, SMALL, Quantity, printed
 from softpolytope.paper.tables._results import Result
 
 # A number of experts may differ by this share without an explanation.
@@ -124,7 +123,7 @@ class Summary:
         """Return the mean over the six sets of a number divided by the SVM's, printed or found; None if incomplete."""
         found, by = self._means(method, quantity), self._means("svm", quantity)
         if by_paper:
-            by = [printed_svm(quantity)[name] for name in SMALL]
+            by = [CELLS[quantity][name]["svm"][0] for name in SMALL]
         return None if found is None or by is None else float(np.mean(np.divide(found, by)))
 
     def _means(self, method: str, quantity: Quantity) -> list[float] | None:
