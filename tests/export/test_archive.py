@@ -95,14 +95,14 @@ def test_what_is_no_model(tmp_path):
     """Pickles, empty files, other archives, newer versions: each is refused in words."""
     path = tmp_path / "m"
     path.write_bytes(pickle.dumps({"a": 1}))
-    with pytest.raises(ModelFileError, match="damaged or no softpolytope model"):
+    with pytest.raises(ModelFileError, match="damaged or not a softpolytope model"):
         load_model(path)
     path.write_bytes(b"")
     with pytest.raises(ModelFileError):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", json.dumps({"format": "other"}))
-    with pytest.raises(ModelFileError, match="no softpolytope model"):
+    with pytest.raises(ModelFileError, match="not a softpolytope model"):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", json.dumps({"format": "softpolytope model", "version": 5}))

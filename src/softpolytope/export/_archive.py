@@ -1,14 +1,13 @@
-"""A file of one JSON header and raw arrays, safe to open whoever made it.
+"""Files of one JSON header and raw arrays, safe to open from any source.
 
-The file is a zip archive whose members are stored as they are, never compressed, so that no member can be larger than
-the file. Reading runs no code; it checks the shape, type and size of every array before it makes room for one.
+The file is a zip archive of uncompressed members, so that no member can be larger than the file. Reading runs no code
+and checks the shape, type and size of each array before allocating it.
 """
 
 import io
 import json
 import math
 import os
-import secrets
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope._files import atomic_write
 from softpolytope.exceptions import ModelFileError
 
 FORMAT = "softpolytope model"
@@ -34,45 +34,35 @@ DTYPES = {"float64": "<f8", "int64": "<i8", "uint32": "<u4", "bool": "|b1"}
 
 def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a header and named arrays; an interruption leaves the old file or the new one."""
-    target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
     described = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     document = {"format": FORMAT, "version": VERSION, "arrays": described, "header": header}
     text = json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
     if len(text) > MAX_HEADER or len(arrays) > MAX_ARRAYS:
         raise ValueError(f"the model is too large for a file: {len(arrays)} arrays, a header of {len(text)} bytes.")
-    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                # A fixed date: the same model gives the same bytes.
-                archive.writestr(zipfile.ZipInfo(HEADER), text)
-                for number, array in enumerate(arrays.values()):
-                    raw = np.ascontiguousarray(array, dtype=DTYPES[array.dtype.name]).tobytes()
-                    archive.writestr(zipfile.ZipInfo(_member(number)), raw)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with atomic_write(path, fsync=True) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        # ZipInfo has a fixed date, so the same model gives the same bytes.
+        archive.writestr(zipfile.ZipInfo(HEADER), text)
+        for number, array in enumerate(arrays.values()):
+            raw = np.ascontiguousarray(array, dtype=DTYPES[array.dtype.name]).tobytes()
+            archive.writestr(zipfile.ZipInfo(_member_name(number)), raw)
 
 
 class _BoundedFile(io.FileIO):
-    """A file that makes no room for more than it has: zipfile asks for whatever number a damaged directory holds."""
+    """A file that never allocates more than its size: zipfile reads as many bytes as a damaged directory declares."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, "rb")
         self.size = os.fstat(self.fileno()).st_size
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """At most `size` bytes."""
+        """Read at most `size` bytes."""
         left = max(self.size - self.tell(), 0)
         found: bytes | None = super().read(left if size is None or size < 0 else min(size, left))
         return found or b""
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write_archive` wrote; anything else is a ModelFileError."""
+    """Return header and arrays of a file that `write_archive` wrote; raise ModelFileError for any other file."""
     try:
         with _BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
             return _read(archive, file.size)
@@ -80,39 +70,40 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[An
         raise
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    # A damaged archive makes zipfile and json raise nearly anything.
+    # zipfile and json raise errors of nearly any type for a damaged archive.
     except Exception as error:
-        raise ModelFileError(f"{path} is damaged or no softpolytope model: {error}") from error
+        raise ModelFileError(f"{path} is damaged or not a softpolytope model: {error}") from error
 
 
 def _read(archive: zipfile.ZipFile, size: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return header and arrays of an opened archive of at most `size` bytes."""
     members = archive.infolist()
     if len(members) > MAX_ARRAYS + 1 or sum(member.file_size for member in members) > size:
-        raise ModelFileError("the archive declares more than the file holds.")
+        raise ModelFileError("the archive declares more data than the file contains.")
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise ModelFileError("the archive has compressed or encrypted members, which models never have.")
-    document = _document(archive)
+            raise ModelFileError("the archive has compressed or encrypted members, which model files never have.")
+    document = _read_document(archive)
     described = document["arrays"]
     if len(members) != len(described) + 1:
         raise ModelFileError(f"the header describes {len(described)} arrays, the archive has {len(members) - 1}.")
-    arrays = {}
-    for number, (name, description) in enumerate(described.items()):
-        arrays[name] = _array(archive, _member(number), name, description)
+    arrays = {
+        name: _read_array(archive, _member_name(number), name, description)
+        for number, (name, description) in enumerate(described.items())
+    }
     return document["header"], arrays
 
 
-def _document(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """The checked header."""
+def _read_document(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the JSON document; raise unless its format and version can be read."""
     if archive.getinfo(HEADER).file_size > MAX_HEADER:
         raise ModelFileError("the header is too large.")
     document = json.loads(archive.read(HEADER))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError("the file is no softpolytope model.")
+        raise ModelFileError("the file is not a softpolytope model.")
     version = document.get("version")
     if version not in READABLE or type(version) is not int:
-        newer = isinstance(version, int) and version > VERSION
-        hint = " Update softpolytope to read it." if newer else ""
+        hint = " Update softpolytope to read it." if isinstance(version, int) and version > VERSION else ""
         raise ModelFileError(
             f"the file has format version {version!r}; this softpolytope reads versions {READABLE[0]} to {VERSION}."
             f"{hint}"
@@ -122,21 +113,25 @@ def _document(archive: zipfile.ZipFile) -> dict[str, Any]:
     return document
 
 
-def _array(archive: zipfile.ZipFile, member: str, name: str, description: Any) -> NDArray[Any]:
-    """One array, its declared shape and type checked against its size before it is read."""
+def _read_array(archive: zipfile.ZipFile, member: str, name: str, description: object) -> NDArray[Any]:
+    """Return an array after comparing its declared shape and type with the size of its member."""
+    if not isinstance(description, dict):
+        raise ModelFileError(f"array {name!r} is not described.")
     dtype, shape = description.get("dtype"), description.get("shape")
-    is_shape = isinstance(shape, list) and all(type(length) is int and length >= 0 for length in shape)
-    if dtype not in DTYPES or not is_shape or len(shape) > 4:
-        raise ModelFileError(f"array {name!r} has an impossible type or shape.")
+    if not isinstance(shape, list) or len(shape) > 4 or not all(type(n) is int and n >= 0 for n in shape):
+        raise ModelFileError(f"array {name!r} has an impossible shape.")
+    if dtype not in DTYPES:
+        raise ModelFileError(f"array {name!r} has an unknown type.")
     n_bytes = math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize
     if n_bytes > MAX_ARRAY or archive.getinfo(member).file_size != n_bytes:
-        raise ModelFileError(f"array {name!r} does not have the size its shape {shape} asks for.")
+        raise ModelFileError(f"array {name!r} does not have the size required by its shape {shape}.")
     raw = archive.read(member)
     if dtype == "bool" and raw.strip(b"\x00\x01"):
-        raise ModelFileError(f"array {name!r} holds what is neither true nor false.")
-    # A copy of our own, writable and in native byte order.
+        raise ModelFileError(f"array {name!r} contains values other than true and false.")
+    # A writable copy in native byte order.
     return np.frombuffer(raw, DTYPES[dtype]).astype(dtype).reshape(shape)
 
 
-def _member(number: int) -> str:
+def _member_name(number: int) -> str:
+    """Return the name of the member that holds an array."""
     return f"arrays/{number}.bin"

@@ -6,19 +6,23 @@ log(u) is not; 1 - e^-l is (1 - u) l / -log(u) with u = e^-l, precise for small 
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import Draws, FittedModel
+from softpolytope.model import Draws, FittedClassifier, FittedModel
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 OPSET = 17
-# Above the one, log(1 + e^z) is z; below the other, e^z.
+# Above the first, log(1 + e^z) is z; below the second, e^z.
 MAX_LOGIT = 40.0
 MIN_LOGIT = -36.0
-# Above the one, 1 - e^-l is 1; below the other, l.
+# Above the first, 1 - e^-l is 1; below the second, l.
 MAX_RATE = 40.0
 MIN_RATE = 1e-15
 # Upper limit of activations: infinity times a zero weight would be NaN in draws that do not have the expert.
@@ -35,14 +39,14 @@ class Builder(Protocol):
         """Add a constant tensor and return its name."""
         ...
 
-    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+    def node(self, operator: str, inputs: Sequence[str], **attributes: int) -> str:
         """Add a node and return the name of its output."""
         ...
 
 
-def to_onnx(model: FittedModel, input_type: InputType = "float64") -> Any:
+def to_onnx(model: FittedModel, input_type: InputType = "float64") -> "ModelProto":
     """Return the model as an `onnx.ModelProto` with input X and outputs label and probabilities."""
-    onnx = _onnx()
+    onnx = _import_onnx()
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}.")
     builder = _GraphBuilder(onnx)
@@ -60,7 +64,7 @@ def to_onnx(model: FittedModel, input_type: InputType = "float64") -> Any:
         [describe("label", text, [None]), describe("probabilities", number, [None, len(model.classes)])],
         builder.constants,
     )
-    document = onnx.helper.make_model(
+    document: ModelProto = onnx.helper.make_model(
         graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="softpolytope", ir_version=8
     )
     onnx.checker.check_model(document, full_check=True)
@@ -155,48 +159,91 @@ def _add_log_softplus(builder: Builder, logit: str) -> str:
 class _GraphBuilder:
     """Nodes and constants of a complete graph."""
 
-    def __init__(self, onnx: Any) -> None:
+    def __init__(self, onnx: ModuleType) -> None:
         self._onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def constant(self, values: NDArray[Any]) -> str:
+        """Add a constant tensor and return its name."""
         name = f"constant{len(self.constants)}"
         self.constants.append(self._onnx.numpy_helper.from_array(np.asarray(values), name))
         return name
 
-    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+    def node(self, operator: str, inputs: Sequence[str], **attributes: int) -> str:
+        """Add a node and return the name of its output."""
         name = f"value{len(self.nodes)}"
         self.nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
 
+class Scope(Protocol):
+    """Names in a graph that skl2onnx builds."""
+
+    def get_unique_variable_name(self, seed: str) -> str:
+        """Return an unused name of a tensor."""
+        ...
+
+    def get_unique_operator_name(self, seed: str) -> str:
+        """Return an unused name of a node."""
+        ...
+
+
+class Container(Protocol):
+    """Nodes and constants in a graph that skl2onnx builds."""
+
+    def add_initializer(self, name: str, onnx_type: int, shape: Sequence[int], content: Sequence[object]) -> object:
+        """Add a constant tensor."""
+        ...
+
+    def add_node(self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: object) -> None:
+        """Add a node."""
+        ...
+
+
+class Variable(Protocol):
+    """Input or output of an operator."""
+
+    full_name: str
+    type: object
+
+
+class Operator(Protocol):
+    """One of our classifiers inside a pipeline."""
+
+    raw_operator: FittedClassifier
+    inputs: Sequence[Variable]
+    outputs: Sequence[Variable]
+
+
 class _ContainerBuilder:
     """Nodes of a graph that skl2onnx builds for a pipeline with one of our classifiers."""
 
-    def __init__(self, scope: Any, container: Any) -> None:
+    def __init__(self, scope: Scope, container: Container) -> None:
         self._scope = scope
         self._container = container
 
     def constant(self, values: NDArray[Any]) -> str:
+        """Add a constant tensor and return its name."""
         name = self._scope.get_unique_variable_name("softpolytope_constant")
-        kinds = _onnx().TensorProto
+        kinds = _import_onnx().TensorProto
         kind = {"f": kinds.DOUBLE, "i": kinds.INT64}.get(values.dtype.kind, kinds.STRING)
         content = values.reshape(-1).tolist()
         if kind == kinds.STRING:
             content = [text.encode() for text in content]
         self._container.add_initializer(name, kind, list(values.shape), content)
-        return str(name)
+        return name
 
-    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+    def node(self, operator: str, inputs: Sequence[str], **attributes: int) -> str:
+        """Add a node and return the name of its output."""
         name = self._scope.get_unique_variable_name("softpolytope_value")
         node_name = self._scope.get_unique_operator_name(operator)
         self._container.add_node(operator, list(inputs), [name], op_version=OPSET, name=node_name, **attributes)
-        return str(name)
+        return name
 
 
 def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
-    """Teach skl2onnx to convert pipelines that end in one of these classifiers."""
+    """Register a converter with skl2onnx for pipelines that end in one of these classifiers."""
     try:
         from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
         from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
@@ -215,12 +262,12 @@ def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
         )
 
 
-def _convert(scope: Any, operator: Any, container: Any) -> None:
+def _convert(scope: Scope, operator: Operator, container: Container) -> None:
     """Convert one of our classifiers inside a pipeline; skl2onnx calls this."""
-    model: FittedModel = operator.raw_operator.model_
     is_double = type(operator.inputs[0].type).__name__.startswith("Double")
     builder = _ContainerBuilder(scope, container)
     output_type: InputType = "float64" if is_double else "float32"
+    model = operator.raw_operator.model_
     label, probabilities = add_classifier(builder, operator.inputs[0].full_name, model, output_type)
     for name, output in zip((label, probabilities), operator.outputs, strict=True):
         node_name = scope.get_unique_operator_name("Identity")
@@ -245,12 +292,14 @@ def _is_text(classes: NDArray[Any]) -> bool:
     )
 
 
-def _type_code(name: str) -> int:
-    kinds = _onnx().TensorProto
+def _type_code(name: InputType) -> int:
+    """Return the ONNX code of a type of numbers."""
+    kinds = _import_onnx().TensorProto
     return int({"float32": kinds.FLOAT, "float64": kinds.DOUBLE}[name])
 
 
-def _onnx() -> Any:
+def _import_onnx() -> ModuleType:
+    """Return the module onnx; raise with an instruction if it is not installed."""
     try:
         import onnx  # noqa: PLC0415  # an extra
     except ImportError as error:

@@ -13,7 +13,7 @@ from softpolytope._format import format_count, format_deviations
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.geometry._counterfactual_search import nearest_points
 from softpolytope.geometry._decision_boundary import Decision, Limits
-from softpolytope.geometry._row_results import RowResults, as_table
+from softpolytope.geometry._row_results import RowResults, Table, as_table
 from softpolytope.model import Design, Features, FittedModel
 
 Bounds: TypeAlias = Mapping[str | int, tuple[float | None, float | None]] | tuple[ArrayLike, ArrayLike]
@@ -56,7 +56,7 @@ class Counterfactuals(RowResults):
         """Change of each feature in its own units, (rows, features)."""
         return self.points - self.rows
 
-    def table(self) -> Any:  # a DataFrame, if pandas is installed
+    def table(self) -> Table:
         """Return one line per row: classes, distance, and the change of every feature; with pandas, a DataFrame."""
         columns = {
             "predicted": self.predicted,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class ExpertRegion:
 class LabelingPolytopes:
     """Regions of all experts of one labeling, by the best draw."""
 
-    target: Any  # the class these experts vote for: a label of any type
+    target: object  # the class these experts vote for
     labeling: int
     threshold: float
     draw: Draws  # its experts in order of weight

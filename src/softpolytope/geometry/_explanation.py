@@ -19,7 +19,7 @@ from softpolytope.geometry._half_spaces import (
     needed_rate,
     validate_probability,
 )
-from softpolytope.geometry._row_results import Columns, RowResults, as_table, concatenate, select_rows
+from softpolytope.geometry._row_results import Columns, RowResults, Table, as_table, concatenate, select_rows
 from softpolytope.model import Design, Draws, Features, FittedModel, log_activations
 
 
@@ -80,7 +80,7 @@ class Explanation(RowResults):
         _, first = np.unique(self.rows["row"], return_index=True)
         return np.asarray(self.rows["row"][np.sort(first)])
 
-    def table(self, of: Literal["experts", "rows"] = "experts") -> Any:  # a DataFrame, if pandas is installed
+    def table(self, of: Literal["experts", "rows"] = "experts") -> Table:
         """Return a table as a pandas DataFrame, or as a NumPy structured array if pandas is not installed."""
         if of not in ("experts", "rows"):
             raise ValueError(f'table() takes "experts" or "rows"; got {of!r}.')
@@ -207,7 +207,7 @@ def _binding(
     }
 
 
-def _filled(value: Any, size: int) -> NDArray[Any]:
+def _filled(value: object, size: int) -> NDArray[Any]:
     """Return a column of one value, whatever its type."""
     column = np.empty(size, dtype=object)
     column[:] = value

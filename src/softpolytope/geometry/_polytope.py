@@ -189,11 +189,11 @@ class Polytope:
         return found is not None and bool(normal @ found > offset + MIN_CUT)
 
 
-def _solve(costs: FloatArray, **constraints: Any) -> FloatArray | None:
+def _solve(costs: FloatArray, **constraints: Any) -> FloatArray | None:  # keywords of linprog, of several types
     """Return the solution of a linear program; None if it is infeasible."""
     # Interior points may succeed where the simplex method fails.
     for method in ("highs", "highs-ipm"):
-        found: Any = linprog(costs, method=method, **constraints)
+        found = linprog(costs, method=method, **constraints)
         if found.status == 2:
             return None
         if found.status == 0:

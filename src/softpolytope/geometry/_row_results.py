@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from operator import index
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from softpolytope._typing import IndexArray
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
-Columns = dict[str, NDArray[Any]]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+# A DataFrame if pandas is installed.
+Table: TypeAlias = "DataFrame | NDArray[np.void]"
 
 # Rows described by a printed result; the rest are counted.
 MAX_ROWS_PRINTED = 5
@@ -61,7 +63,7 @@ class RowResults(ABC):
         return [row % n_rows]
 
 
-def as_table(columns: Columns) -> "DataFrame | NDArray[np.void]":
+def as_table(columns: Columns) -> Table:
     """Return columns as a pandas DataFrame, or as a NumPy structured array if pandas is not installed."""
     try:
         from pandas import DataFrame  # noqa: PLC0415  # optional
