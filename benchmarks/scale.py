@@ -27,7 +27,6 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows
 from softpolytope.distributions import Streams, SweepStreams
-from softpolytope.estimators._parameters import checked_settings
 from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
@@ -154,12 +153,9 @@ def sweeps(blocks, settings, n_sweeps, clock):
 
 def data_of(store):
     """Return the rows of a store as a fit uses them."""
-    from softpolytope import SumStackSoftplusClassifier  # noqa: PLC0415  # for its defaults only
-
     summary = DataSummary.from_store(store, None)
     rows = PartitionedRows(store, summary, summary.classes()[0], np.ones(2), 1)
-    settings = checked_settings(SumStackSoftplusClassifier())
-    return rows.prepare(settings.model, standardize=settings.standardize).data
+    return rows.prepare((), standardize=True).data
 
 
 class cluster_of:  # noqa: N801  # used as a function

@@ -17,7 +17,7 @@ ALLOWED = {
     "tabular": {"estimators", "export", "geometry", "model"},
     "estimators": {"gibbs", "optimize", "data", "parallel", "inspection", "export", "geometry", "model"},
     "inspection": {"data", "geometry", "model"},
-    "export": {"geometry", "model"},
+    "export": {"gibbs", "optimize", "data", "geometry", "model"},
     "gibbs": {"data", "parallel", "distributions", "model"},
     "optimize": {"data", "parallel", "distributions", "model"},
     "data": {"parallel", "model"},

@@ -20,9 +20,10 @@ from softpolytope import (
     SumSoftplusClassifier,
     SumStackSoftplusClassifier,
 )
-from softpolytope.estimators import _base, _streaming
+from softpolytope.estimators import _base, _problems
 from softpolytope.exceptions import BlocksLostError, CheckpointError
 from softpolytope.model._softplus import positive_probability
+from softpolytope.optimize import _online
 from softpolytope.optimize._mode import LogPosterior
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -266,7 +267,7 @@ def test_diagnostics_after_another_inference(moons):
     model = SumStackSoftplusClassifier(max_experts=3, random_state=0, n_sweeps=1000, warm_start=True).fit(X, y)
     with pytest.warns(UserWarning, match="starts from scratch"):
         model.set_params(inference="gibbs", n_sweeps=60, start="random").fit(X, y)
-    assert model._first_kept == 30
+    assert model._n_burn_in == 30
     assert any("log-likelihood" in item.name for item in model.diagnostics())
 
 
@@ -420,7 +421,7 @@ def test_an_interrupt_of_a_batch_is_not_swallowed(n_before, moons, monkeypatch):
     for _ in range(n_before):
         model.partial_fit(X, y, classes=[0, 1])
     before = model.predict_proba(X) if n_before else None
-    patched = (_streaming, "adam_pass") if n_before else (LogPosterior, "maximize")
+    patched = (_online, "adam_pass") if n_before else (LogPosterior, "maximize")
     with monkeypatch.context() as patch:
         patch.setattr(*patched, interrupted(getattr(*patched)))
         with pytest.raises(KeyboardInterrupt):
@@ -440,13 +441,10 @@ def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
         given.append(task.seed[0])
         raise BlocksLostError("The chains are saved somewhere.")
 
-    monkeypatch.setattr(_base, "fit_regression", lost)
+    monkeypatch.setattr(_problems, "fit_problem", lost)
     with pytest.raises(BlocksLostError) as raised:
         SumStackSoftplusClassifier().fit(*moons)
-    assert (
-        str(raised.value)
-        == f"The chains are saved somewhere. Set random_state={given[0]} for it, the seed of this fit."
-    )
+    assert str(raised.value) == f"The chains are saved somewhere. Use random_state={given[0]}, the seed of this fit."
 
 
 def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
@@ -466,7 +464,7 @@ def test_stopped_fits(moons, monkeypatch):
     """A stop leaves a model of two classes with a warning; with classes still to fit it is an error that says so."""
 
     def stopped(model, n_classes):
-        monkeypatch.setattr(_base, "reporter_of", lambda *_: lambda progress: progress.n_done == 40)
+        monkeypatch.setattr(_base, "make_callback", lambda *_: lambda progress: progress.n_done == 40)
         X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
         return model.fit(X, y)
 
@@ -538,11 +536,11 @@ def test_disagreement_is_said_in_words(moons):
 
 
 BAD = [
-    ({"max_experts": 0}, "max_experts must be a whole number >= 1; got 0"),
-    ({"max_experts": 2.5}, "max_experts must be a whole number >= 1; got 2.5"),
-    ({"n_layers": "3"}, "n_layers must be a whole number >= 1; got '3'"),
-    ({"n_chains": True}, "n_chains must be a whole number >= 1; got True"),
-    ({"n_sweeps": 1}, "n_sweeps must be a whole number >= 2; got 1"),
+    ({"max_experts": 0}, "max_experts must be an integer >= 1; got 0"),
+    ({"max_experts": 2.5}, "max_experts must be an integer >= 1; got 2.5"),
+    ({"n_layers": "3"}, "n_layers must be an integer >= 1; got '3'"),
+    ({"n_chains": True}, "n_chains must be an integer >= 1; got True"),
+    ({"n_sweeps": 1}, "n_sweeps must be an integer >= 2; got 1"),
     ({"n_burn_in": 60}, "n_burn_in must be below n_sweeps = 60; got 60"),
     ({"n_draws": 31}, "n_draws must be at most the 30 sweeps after burn-in; got 31"),
     ({"inference": "nuts"}, "inference must be one of 'auto', 'gibbs', 'map'; got 'nuts'"),

@@ -23,7 +23,7 @@ from softpolytope import (
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._features import FeatureSummary
 from softpolytope.data._standardization import running_transform, standardized_data
-from softpolytope.estimators._progress import ProgressLine
+from softpolytope.estimators._callbacks import ProgressLine
 from softpolytope.parallel._threads import Progress
 
 SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
@@ -131,7 +131,7 @@ def test_warm_start_climbs_on(moons):
     assert np.array_equal(model.precision_rates_[0], rates)
     assert not np.array_equal(model.predict_proba(X), before)
     assert abs(model.predict_proba(X) - before).mean() < 0.1
-    with pytest.raises(ValueError, match="which had n_restarts=3, and n_restarts is 2 now"):
+    with pytest.raises(ValueError, match="which had n_restarts=3, but n_restarts is 2 now"):
         model.set_params(n_restarts=2).fit(X, y)
 
 
@@ -201,7 +201,7 @@ def test_batches_begin_anew_after_chains(moons):
     X, y = moons
     model = SumStackSoftplusClassifier(max_experts=6, random_state=0)
     model.set_params(inference="gibbs", n_sweeps=4, n_chains=1).fit(X, y)
-    with pytest.warns(UserWarning, match="partial_fit begins anew"):
+    with pytest.warns(UserWarning, match="partial_fit starts from scratch"):
         model.set_params(inference="auto", n_sweeps=1000, n_chains=2).partial_fit(X, y)
     assert model.inference_ == "map"
     assert model.score(X, y) > 0.9
@@ -228,7 +228,7 @@ def test_bad_batches_are_named(moons):
         model.partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="zero"):
         model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match="n_restarts must be a whole number >= 1; got 0"):
+    with pytest.raises(ValueError, match="n_restarts must be an integer >= 1; got 0"):
         clone(model).set_params(n_restarts=0).fit(X, y)
     with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
         clone(model).set_params(checkpoint="folder", random_state=None).fit(X, y)
@@ -292,7 +292,10 @@ def test_a_batch_that_fails_changes_nothing(moons):
     model = SumStackSoftplusClassifier(inference="gibbs", n_sweeps=40, start="random", random_state=0, max_experts=3)
     model.set_params(n_chains=1).fit(X, y)
     before = model.predict(X)
-    with pytest.warns(UserWarning, match="begins anew"), pytest.raises(ValueError, match="not one of the classes"):
+    with (
+        pytest.warns(UserWarning, match="starts from scratch"),
+        pytest.raises(ValueError, match="not one of the classes"),
+    ):
         model.set_params(inference="map", n_sweeps=1000, start="map", n_chains=2).partial_fit(
             X[:, :1], ["z"] * 200, classes=["a", "b"]
         )
@@ -367,7 +370,7 @@ def test_modes_of_another_model_do_not_go_on(changes, what, moons):
     """A changed parameter is named, not ignored."""
     X, y = moons
     model = SumStackSoftplusClassifier(**SMALL, warm_start=True).fit(X[:60], y[:60]).set_params(**changes)
-    with pytest.raises(ValueError, match=f"{what} goes on .* had {next(iter(changes))}="):
+    with pytest.raises(ValueError, match=f"{what} continues .* had {next(iter(changes))}="):
         (model.fit if what == "warm_start" else model.partial_fit)(X[:60], y[:60])
 
 
@@ -483,7 +486,7 @@ def test_options_of_chains_are_not_ignored_in_silence(moons, inference):
     model = SumSoftplusClassifier(inference=inference, max_experts=2, n_restarts=1, random_state=0).fit(X, y)
     expected = model.predict_proba(X)
     for name, value in CHAIN_OPTIONS.items():
-        with pytest.warns(UserWarning, match=f"^{name} is not used: this fit finds modes.* set inference=") as told:
+        with pytest.warns(UserWarning, match=f"^{name} is not used: this fit finds modes.* Set inference=") as told:
             changed = clone(model).set_params(**{name: value}).fit(X, y)
         assert np.array_equal(changed.predict_proba(X), expected)
         assert ('inference="auto"' in str(told[0].message)) is (inference == "auto")
@@ -509,7 +512,7 @@ def test_batches_name_what_they_do_not_use(moons):
     """In the first call only."""
     X, y = moons
     model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0, n_sweeps=50, bootstrap=True)
-    with pytest.warns(UserWarning, match="^n_sweeps and bootstrap are not used: partial_fit moves modes") as told:
+    with pytest.warns(UserWarning, match="^n_sweeps and bootstrap are not used: partial_fit updates modes") as told:
         model.partial_fit(X, y, classes=[0, 1])
     assert told[0].filename == __file__
     model.partial_fit(X, y)
@@ -529,7 +532,7 @@ def test_chains_may_begin_at_modes(moons):
         first[start] = model.log_likelihood_[0][:, 0]
     assert len(set(first["map"].tolist())) == 3
     assert first["map"].min() > first["random"].max()
-    with pytest.raises(ValueError, match="start must be one of 'random', 'map'; got 'mode'"):
+    with pytest.raises(ValueError, match="start must be one of 'map', 'random'; got 'mode'"):
         model.set_params(start="mode").fit(X, y)
 
 

@@ -102,13 +102,13 @@ def test_without_its_state_a_model_does_not_go_on(kind, tmp_path):
     assert (tmp_path / "lean").stat().st_size < 0.8 * (tmp_path / "m").stat().st_size
     loaded = load_model(tmp_path / "lean")
     with pytest.raises(
-        ValueError, match=r"warm_start cannot go on.*does not hold the state of the fit.*clone"
+        ValueError, match=r"warm_start cannot continue.*does not hold the state of the fit.*clone"
     ) as error:
         loaded.fit(X, y)
     assert "last fit was made without it" not in str(error.value)
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
     if model.inference_ == "map":
-        with pytest.raises(ValueError, match=r"partial_fit cannot go on.*does not hold the state"):
+        with pytest.raises(ValueError, match=r"partial_fit cannot continue.*does not hold the state"):
             loaded.partial_fit(X, y)
     cold = clone(loaded).fit(X, y)
     assert np.array_equal(cold.predict_proba(X), clone(model).fit(X, y).predict_proba(X))
@@ -119,7 +119,7 @@ def test_without_its_state_a_model_does_not_go_on(kind, tmp_path):
 def test_files_of_earlier_versions_do_not_go_on(name):
     """They hold no state."""
     X, is_inside = fixture_module().rows()
-    with pytest.raises(ValueError, match=r"warm_start cannot go on.*written by an earlier version"):
+    with pytest.raises(ValueError, match=r"warm_start cannot continue.*written by an earlier version"):
         load_model(FIXTURES / f"{name}.softpolytope").fit(X, is_inside if name == "gibbs" else is_inside.astype(int))
 
 
@@ -129,7 +129,7 @@ def test_a_fit_after_batches_says_that_it_starts_from_scratch(tmp_path):
     model = start_online("batches")
     model.save(tmp_path / "m")
     for own in (model, load_model(tmp_path / "m")):
-        with pytest.warns(UserWarning, match="starts from scratch: the last rows were taken by partial_fit"):
+        with pytest.warns(UserWarning, match="starts from scratch: the last rows were given to partial_fit"):
             own.fit(X, y)
 
 
@@ -165,7 +165,7 @@ def test_the_weight_of_rows_is_kept(tmp_path):
     X, y = rows_of("map")
     model = SumStackSoftplusClassifier(**SMALL, **MODES).fit(X, y, sample_weight=np.full(len(y), 3.0))
     model.save(tmp_path / "m")
-    assert load_model(tmp_path / "m")._fits[0].stream.features.weight == 600.0
+    assert load_model(tmp_path / "m")._fits[0].features.weight == 600.0
 
 
 def edits_of(header, arrays):
@@ -227,11 +227,11 @@ def test_states_of_another_model_are_refused():
     """Where the digest of rows and model was left as it is, and layers or scan are not those of the state."""
     X, y = rows_of("collapsed")
     model = start_online("collapsed")
-    chains = model._fits[0].chains
+    chains = model._fits[0].state
     for name, cut in (("coefficients", np.s_[:, :1]), ("coefficients", np.s_[:, :, :2])):
         states = [{**chain, f"state.{name}": chain[f"state.{name}"][cut]} for chain in chains.states]
         other = clone(model).fit(X, y)
-        other._fits = [replace(other._fits[0], chains=replace(chains, states=states))]
+        other._fits = [replace(other._fits[0], state=replace(chains, states=states))]
         with pytest.raises(ValueError, match="another number of experts, layers or columns"):
             other.set_params(n_sweeps=20).fit(X, y)
 

@@ -5,8 +5,8 @@ from itertools import chain, count
 import numpy as np
 
 from softpolytope.datasets import make_circle
+from softpolytope.optimize._fit import DEFAULT_PRIOR
 from softpolytope.optimize._mode import ModeSettings
-from softpolytope.optimize._run import DEFAULT_PRIOR
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=3)
 

@@ -7,7 +7,7 @@ from optimize.searches import SETTINGS, assert_same, ring, stop_after
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.exceptions import CheckpointError
 from softpolytope.optimize import _search as search
-from softpolytope.optimize._run import find_modes
+from softpolytope.optimize._fit import find_modes
 from softpolytope.parallel import RunOptions
 from softpolytope.parallel._checkpoint import CheckpointPlan
 

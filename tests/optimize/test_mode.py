@@ -9,8 +9,7 @@ from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._row_block import RowBlock
 from softpolytope.model import _log_posterior as plain
 from softpolytope.model._prior import Prior
-from softpolytope.optimize._lbfgs import StoppingRule
-from softpolytope.optimize._mode import LogPosterior, Mode, column_unit, pruned
+from softpolytope.optimize._mode import LogPosterior, Mode, StoppingRule, column_unit, pruned
 from softpolytope.parallel._blocks import SerialBlocks
 
 PRIOR = Prior(mass_shape=2.0, mass_rate=1.0, precision_shape=0.7, precision_rate=0.4)

@@ -5,9 +5,9 @@ import pytest
 
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.datasets import make_circle
+from softpolytope.optimize._fit import DEFAULT_PRIOR, find_modes
 from softpolytope.optimize._mode import ModeSettings
 from softpolytope.optimize._precision_rate import RateTrial, deal_folds, draw_rate_choices, is_settled
-from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
 
 SETTINGS = ModeSettings(6, 2, DEFAULT_PRIOR, n_restarts=6)
 

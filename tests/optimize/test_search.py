@@ -7,8 +7,8 @@ from scipy import sparse
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.model._prior import Prior
 from softpolytope.optimize import _search as search
+from softpolytope.optimize._fit import DEFAULT_PRIOR, find_modes
 from softpolytope.optimize._mode import ModeSettings
-from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
 from softpolytope.parallel import RunOptions
 
 

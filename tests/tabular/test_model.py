@@ -71,7 +71,7 @@ def test_a_table_model_that_no_one_could_read_is_not_written(tmp_path):
     """The labels of the table must be those of the classifier."""
     model = TableClassifier.from_parts(fitted().encoder_, fitted().target_, fitted().classifier_)
     model.target_ = Target("buys", ("no", "perhaps"))
-    with pytest.raises(ValueError, match="cannot be saved, because no one could read the file"):
+    with pytest.raises(ValueError, match="cannot be saved, because the file could not be read again"):
         model.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 

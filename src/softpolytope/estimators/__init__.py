@@ -1,9 +1,12 @@
 """The scikit-learn classifiers.
 
-This room checks parameters and data, starts inference and answers questions about a fitted model. It holds no formulas:
-those are in `model`, `gibbs`, `optimize` and `geometry`. Users import the classifiers from `softpolytope` itself.
+This room checks parameters and data, starts inference, and answers questions about a fitted model. It holds no
+formulas: those are in `model`, `gibbs`, `optimize` and `geometry`. Users import the classifiers from `softpolytope`
+itself.
 """
 
+from softpolytope.data import ColumnTransform, FeatureSummary
+from softpolytope.estimators._base import SoftplusBase
 from softpolytope.estimators._classifiers import (
     CLASSIFIERS,
     SoftplusClassifier,
@@ -11,31 +14,30 @@ from softpolytope.estimators._classifiers import (
     SumSoftplusClassifier,
     SumStackSoftplusClassifier,
 )
-from softpolytope.estimators._files import (
-    classes_from,
-    classifier_from,
-    load_classifier,
-    packed_classifier,
-    plain_classes,
-    register_model,
-    write_model,
-)
+from softpolytope.estimators._export import classifier_record, make_classifier
 from softpolytope.estimators._parameters import MIN_ROWS_FOR_MODES
-from softpolytope.estimators._trusted import TYPES_OF_CLASSIFIERS
+from softpolytope.export import FittedRegression
+from softpolytope.gibbs import SavedChains
+from softpolytope.model import Draws, LabelingPosterior, Posterior, Prior, RegressionPosterior, TrainingRows
+from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult, OnlineModes, SavedModes
 
 __all__ = [
     "CLASSIFIERS",
     "MIN_ROWS_FOR_MODES",
     "TYPES_OF_CLASSIFIERS",
+    "SoftplusBase",
     "SoftplusClassifier",
     "StackSoftplusClassifier",
     "SumSoftplusClassifier",
     "SumStackSoftplusClassifier",
-    "classes_from",
-    "classifier_from",
-    "load_classifier",
-    "packed_classifier",
-    "plain_classes",
-    "register_model",
-    "write_model",
+    "classifier_record",
+    "make_classifier",
 ]
+
+# Types that a fitted classifier consists of. All but the classifiers are plain records: opening one sets its fields and
+# does nothing else.
+TYPES_OF_CLASSIFIERS: tuple[type, ...] = (
+    *CLASSIFIERS.values(),
+    *(AdamState, ColumnTransform, Draws, FeatureSummary, FittedRegression, FoundMode, LabelingPosterior, Mode),
+    *(ModesResult, OnlineModes, Posterior, Prior, RegressionPosterior, SavedChains, SavedModes, TrainingRows),
+)

@@ -1,83 +1,89 @@
-"""What all classifiers share: validation, fitting, prediction, and access to the posterior."""
+"""The base of all classifiers: fits at once or batch by batch, and access to the fitted model."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import LabeledRows
-from softpolytope.estimators import _explain, _export, _predict, _uncertainty
-from softpolytope.estimators._batches import NO_STATE, BatchMixin
-from softpolytope.estimators._fitting import FitInterrupted, FittedRegression, fit_regression
-from softpolytope.estimators._parameters import Settings, check_for_partitions, checked_settings, warn_of_unused
-from softpolytope.estimators._progress import CallbackSupportMixin, Reporter, reporter_of, with_callbacks
-from softpolytope.estimators._tasks import BinaryProblem, How
-from softpolytope.exceptions import BlocksLostError
+from softpolytope.estimators import _explain, _export, _partial_fit, _predict, _uncertainty
+from softpolytope.estimators._callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from softpolytope.estimators._parameters import (
+    MIN_ROWS_FOR_MODES,
+    CheckpointFolder,
+    ClassWeight,
+    Inference,
+    RandomState,
+    Scan,
+    Settings,
+    Start,
+    check_for_partitions,
+    warn_of_unused,
+)
+from softpolytope.estimators._problems import (
+    FitInterrupted,
+    Problem,
+    fit_problems,
+    make_array_problems,
+    make_partition_problems,
+)
+from softpolytope.estimators._validation import validate_classes, validate_training_rows
+from softpolytope.export import FittedRegression
 from softpolytope.inspection import disagreement, in_words
 from softpolytope.model import Estimate, FittedModel, Posterior, Prior, TrainingRows
-from softpolytope.optimize import max_optimizations
-from softpolytope.parallel import open_partition_store, open_source, parse_bytes
+from softpolytope.parallel import RunOptions, open_partition_store, open_source, parse_bytes
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2
 
 
 class SoftplusBase(
-    BatchMixin,
     CallbackSupportMixin,  # type: ignore[misc]  # scikit-learn is untyped
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
     BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
 ):
-    """Fit both labelings of every class by climbs or by Gibbs sampling, predict with the modes or draws."""
+    """Fit both labelings of every class by modes or by Gibbs sampling, and predict with the modes or draws."""
 
-    def __init__(  # noqa: PLR0913  # scikit-learn reads the parameters of a class from its constructor
-        self,
-        *,
-        inference: str,
-        scan: str,
-        start: str,
-        symmetric: bool,
-        estimate: Estimate,
-        n_restarts: int,
-        bootstrap: bool,
-        n_chains: int,
-        n_sweeps: int,
-        n_burn_in: int | None,
-        n_draws: int | None,
-        prior: Prior | None,
-        standardize: bool,
-        class_weight: Any,
-        n_jobs: int | None,
-        random_state: Any,
-        warm_start: bool,
-        checkpoint: Any,
-        verbose: int,
-    ) -> None:
-        self.inference = inference
-        self.scan = scan
-        self.start = start
-        self.symmetric = symmetric
-        self.estimate = estimate
-        self.n_restarts = n_restarts
-        self.bootstrap = bootstrap
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn_in = n_burn_in
-        self.n_draws = n_draws
-        self.prior = prior
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    inference: Inference
+    scan: Scan
+    start: Start
+    symmetric: bool
+    estimate: Estimate
+    n_restarts: int
+    bootstrap: bool
+    n_chains: int
+    n_sweeps: int
+    n_burn_in: int | None
+    n_draws: int | None
+    prior: Prior | None
+    standardize: bool
+    class_weight: ClassWeight
+    n_jobs: int | None
+    random_state: RandomState
+    warm_start: bool
+    checkpoint: CheckpointFolder
+    verbose: int
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    posterior_: Posterior
+    inference_: Literal["gibbs", "map"]
+    bootstrap_: bool
+    _fits: list[FittedRegression]
+    _n_burn_in: int
+    _training_rows: TrainingRows | None
+
+    def _store_parameters(self, arguments: dict[str, object]) -> None:
+        """Set an attribute for each argument of a constructor."""
+        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(
@@ -86,15 +92,14 @@ class SoftplusBase(
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        client: Any = None,
+        client: object = None,
         max_memory: float | str | None = None,
     ) -> Self:
         """Find modes of the posterior, or sample from it, given rows X and labels y.
 
-        Rows need not fit into memory (docs/scale.md): a Dask array or data frame is fitted on the workers of a cluster,
-        or where `max_memory` is given read part by part, as .npy and Parquet files always are, and memory maps where
-        `max_memory` or a client is given.
-        Such rows are taken in the partitions they have, and equal ones are not merged.
+        Rows need not fit into memory (docs/scale.md). A Dask array or data frame is fitted on the workers of a cluster
+        or, with `max_memory`, read part by part, as .npy and Parquet files always are, and memory maps with
+        `max_memory` or a client. Such rows are taken in the partitions they have, and equal ones are not merged.
 
         Parameters
         ----------
@@ -109,7 +114,7 @@ class SoftplusBase(
             The cluster for rows of Dask collections (by default the current client's, unless `max_memory` is given) or
             of files that its workers can read.
         max_memory : int or str, optional
-            Bytes that this process, or with a client each worker, may take in all, such as "4GB".
+            Total memory that this process, or with a client each worker, may use, in bytes or such as "4GB".
 
         Returns
         -------
@@ -119,134 +124,105 @@ class SoftplusBase(
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C ends the fit after the sweeps or optimizer steps under way. The draws or modes reached by then stay
-            on the classifier if every class has some, and can be looked at; `warm_start=True` goes on from them. With a
-            `checkpoint` the same fit, in this process or another, resumes to the result of an uninterrupted one. (A
-            stop that a callback asks for is not an error but a warning.)
+            Ctrl-C ends the fit after the current sweeps or optimizer steps. The draws or modes found until then stay on
+            the classifier if every class has some, and `warm_start=True` continues from them. With a `checkpoint` the
+            same fit, in this process or another, resumes to the result of an uninterrupted one. (A stop that a callback
+            asks for is a warning, not an error.)
         """
-        settings = checked_settings(self)
-        earlier = self._resumable_fits()
+        settings = Settings.from_parameters(self.get_params(deep=False))
+        earlier = self._find_resumable() if settings.warm_start else []
         if not earlier:
-            # Should this fit fail, nothing of the last one must answer for it.
+            # If this fit fails, the last one must not be taken for it.
             for name in ("posterior_", "_fits"):
                 self.__dict__.pop(name, None)
-            self._first_kept = settings.schedule.n_burn_in
         limit = None if max_memory is None else parse_bytes(max_memory)
         source = open_source(X, y, sample_weight, has_client=client is not None, is_limited=limit is not None)
+        known = self.classes_ if earlier else None
         if source is None:
-            return self._fit_tasks(self._tasks(X, y, sample_weight, goes_on=bool(earlier)), earlier)
-        check_for_partitions(self, settings)
-        with open_partition_store(source, client, limit, self._n_threads()) as store:
-            return self._fit_tasks(self._tasks_elsewhere(source, store, goes_on=bool(earlier)), earlier)
+            rows, labels, weights = validate_training_rows(self, X, y, sample_weight, is_first=not earlier)
+            self.classes_, codes = validate_classes(labels, weights, self.class_weight, known)
+            problems, fingerprint = make_array_problems(rows, codes, weights, self.classes_, self.random_state)
+            return self._fit_problems(problems, settings, earlier, fingerprint)
+        check_for_partitions(settings)
+        with open_partition_store(source, client, limit, effective_n_jobs(self.n_jobs)) as store:
+            self.classes_, partitions = make_partition_problems(self, source, store, known)
+            # Rows in partitions have no fingerprint: it would have to be gathered from all of them.
+            return self._fit_problems(partitions, settings, earlier, None)
 
-    def _fit_tasks(self, tasks: Sequence[BinaryProblem[LabeledRows]], earlier: list[FittedRegression]) -> Self:
-        """Fit one regression after the other."""
-        settings = checked_settings(self, tasks[0].auto_inference())
-        warn_of_unused(self, settings.inference)
-        if earlier and self.inference_ != settings.inference:
-            warnings.warn(
-                f"warm_start starts from scratch: the last fit had inference {self.inference_!r}.", stacklevel=4
-            )
-            earlier = []
-            self._first_kept = settings.schedule.n_burn_in
-        how = How(self._n_threads(), self._reporter(tasks, settings), keeps_states=bool(self.warm_start))
-        fits: list[FittedRegression] = []
-        before: Sequence[FittedRegression | None] = earlier or [None] * len(tasks)
-        for task, previous in zip(tasks, before, strict=True):
-            try:
-                fits.append(fit_regression(task, settings, how, previous))
-            except BlocksLostError as error:
-                if settings.checkpoint is not None:
-                    raise
-                # The seed may have been drawn, and then nobody knows it.
-                raise BlocksLostError(
-                    f"{error} Set random_state={task.seed[0]} for it, the seed of this fit."
-                ) from error
-            except FitInterrupted as stop:
-                if len(fits) == len(tasks) - 1:
-                    rows = self._rows_seen(tasks[0].rows.training_rows(), goes_on=bool(earlier))
-                    self._keep([*fits, stop.fitted], settings, rows)
-                raise KeyboardInterrupt from None
-            if not fits[-1].is_complete:
-                self._tell_of_stop(len(tasks) - len(fits))
-        if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
-            message = "warm_start has nothing to do: the chains have made all sweeps already; raise n_sweeps."
-            warnings.warn(message, stacklevel=4)
-            return self
-        self._keep(fits, settings, self._rows_seen(tasks[0].rows.training_rows(), goes_on=bool(earlier)))
-        self._warn_of_disagreement(settings)
-        return self
-
-    def _keep(self, fits: list[FittedRegression], settings: Settings, rows: TrainingRows | None) -> None:
-        """Take over what was fitted, one regression per class."""
-        self.inference_ = settings.inference
-        self.bootstrap_ = settings.inference == "map" and settings.bootstrap
-        self._fits = fits
-        self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
-        self._training_rows = rows
-
-    def _reporter(self, tasks: Sequence[BinaryProblem[LabeledRows]], settings: Settings) -> Reporter | None:
-        """Who is told of progress."""
-        n_runs = len(tasks) * (2 if settings.symmetric else 1)
-        if settings.inference == "gibbs":
-            return reporter_of(self, n_runs * settings.n_chains, settings.schedule.n_sweeps)
-        n_climbs = max_optimizations(tasks[0].rows.n_rows, settings.prior)
-        return reporter_of(self, n_runs * settings.n_restarts, n_climbs)
-
-    def _resumable_fits(self) -> list[FittedRegression]:
-        """Return the fits whose chains or modes can go on, if that is wanted; raise if a file did not have them."""
-        fits: list[FittedRegression] = getattr(self, "_fits", []) if self.warm_start else []
+    def _find_resumable(self) -> list[FittedRegression]:
+        """Return the regressions to continue from, if there are any; raise if the file they were read from had none."""
+        fits: list[FittedRegression] = getattr(self, "_fits", [])
         kinds = {fit.kind_of_state for fit in fits}
         if kinds <= {"modes", "chains"}:
             return fits
-        if kinds == {"stream"}:
-            why = "the last rows were taken by partial_fit, which keeps no modes to optimize with other rows."
-        elif all(fit.chains is None for fit in fits):
+        if any(fit.carried is None for fit in fits):
             raise ValueError(
-                f"warm_start cannot go on from this model: {NO_STATE} To start from scratch, fit "
+                f"warm_start cannot continue from this model: {_partial_fit.NO_STATE} To start from scratch, fit "
                 "sklearn.base.clone(model)."
             )
+        if kinds == {"stream"}:
+            reason = "the last rows were given to partial_fit, which keeps no modes to optimize with other rows."
         else:
-            why = "the last fit was made without it, and kept no chains."
-        warnings.warn(f"warm_start starts from scratch: {why}", stacklevel=4)
+            reason = "the last fit was made without it, and kept no chains."
+        warnings.warn(f"warm_start starts from scratch: {reason}", stacklevel=4)
         return []
 
-    @staticmethod
-    def _tell_of_stop(n_left: int) -> None:
-        """Say that a fit was stopped early; with classes left to fit there is no model."""
-        if n_left:
-            raise RuntimeError(
-                f"fitting was stopped with {n_left} classes still to fit, so there is no model; "
-                "with a checkpoint folder the same fit would resume where it was."
-            )
-        warnings.warn("fitting was stopped early; the model has the draws made until then.", stacklevel=5)
+    def _fit_problems(
+        self,
+        problems: Sequence[Problem],
+        settings: Settings,
+        earlier: list[FittedRegression],
+        fingerprint: TrainingRows | None,
+    ) -> Self:
+        """Fit one regression after the other."""
+        if settings.inference == "auto":
+            has_many = problems[0].rows.has_many_rows(MIN_ROWS_FOR_MODES)
+            settings = settings.resolved("map" if has_many else "gibbs")
+        inference = settings.inference
+        warn_of_unused(self, inference)
+        if earlier and self.inference_ != inference:
+            message = f"warm_start starts from scratch: the last fit had inference {self.inference_!r}."
+            warnings.warn(message, stacklevel=4)
+            earlier = []
+        if earlier and fingerprint is not None:
+            known = self._training_rows
+            fingerprint = None if known is None else known.followed_by(fingerprint)
+        if not earlier:
+            self._n_burn_in = settings.schedule.n_burn_in
+        callback = make_callback(self, settings, problems)
+        n_threads = effective_n_jobs(self.n_jobs)
+        options = RunOptions(n_threads, callback, settings.checkpoint, keeps_states=settings.warm_start)
+        try:
+            fits = fit_problems(problems, settings, options, earlier)
+        except FitInterrupted as stop:
+            self._set_fits(stop.fits, settings, fingerprint)
+            raise KeyboardInterrupt from None
+        if earlier and all(fit is previous for fit, previous in zip(fits, earlier, strict=True)):
+            message = "warm_start has nothing to do: the chains have made all sweeps already. Raise n_sweeps."
+            warnings.warn(message, stacklevel=4)
+            return self
+        self._set_fits(fits, settings, fingerprint)
+        if inference == "gibbs" and settings.n_chains > 1:
+            self._warn_of_disagreement(settings.n_chains)
+        return self
 
-    @property
-    def model_(self) -> FittedModel:
-        """The fitted model, as `geometry`, `inspection`, `report` and `export` take it.
+    def _set_fits(self, fits: list[FittedRegression], settings: Settings, fingerprint: TrainingRows | None) -> None:
+        """Set the fitted attributes, one regression per class."""
+        self.inference_ = "gibbs" if settings.inference == "gibbs" else "map"
+        self.bootstrap_ = settings.inference == "map" and settings.bootstrap
+        self._fits, self._training_rows = fits, fingerprint
+        self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
 
-        It goes by how the model was fitted, except for `estimate` and `n_jobs`, which may be changed afterwards.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        features = self._fits[0].features
-        return FittedModel(
-            name=type(self).__name__,
-            posterior=self.posterior_,
-            classes=self.classes_,
-            features=features.named(names),
-            has_feature_names=names is not None,
-            inference=self.inference_,
-            is_bootstrap=self.bootstrap_,
-            estimate=self.estimate,
-            n_burn_in=self._first_kept,
-            weight=features.weight,
-            training_rows=self._training_rows,
-            probe_probabilities=tuple(fit.probe_probabilities for fit in self._fits),
-            n_threads=self._n_threads(),
-        )
+    def _warn_of_disagreement(self, n_chains: int) -> None:
+        diagnoses = self.diagnostics()
+        n_kept = len(self.posterior_.labelings[0].draws) // n_chains
+        loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
+        for sentence in (disagreement(diagnoses, n_chains, n_kept), *in_words(loud[:1])):
+            if sentence is not None:
+                warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
 
-    # Methods of fitted classifiers are plain functions of other modules.
+    # Other methods are plain functions of other modules.
+    partial_fit = available_if(_partial_fit.has_partial_fit)(_partial_fit.partial_fit)
     predict = _predict.predict
     predict_proba = _predict.predict_proba
     predict_log_proba = _predict.predict_log_proba
@@ -264,6 +240,34 @@ class SoftplusBase(
     to_onnx = _export.to_onnx
     to_sql = _export.to_sql
     to_python_source = _export.to_python_source
+
+    @property
+    def model_(self) -> FittedModel:
+        """The fitted model, as `geometry`, `inspection`, `report` and `export` take it.
+
+        It depends on how the model was fitted and, of the parameters, only on `estimate` and `n_jobs`, which may be
+        changed after `fit`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        features = self._fits[0].features
+        return FittedModel(
+            name=type(self).__name__,
+            posterior=self.posterior_,
+            classes=self.classes_,
+            features=features.named(names),
+            has_feature_names=names is not None,
+            inference=self.inference_,
+            is_bootstrap=self.bootstrap_,
+            estimate=self.estimate,
+            n_burn_in=self._n_burn_in,
+            weight=features.weight,
+            training_rows=self._training_rows,
+            probe_probabilities=tuple(
+                fit.probe_probabilities for fit in self._fits if fit.probe_probabilities is not None
+            ),
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
 
     @property
     def precision_rates_(self) -> list[FloatArray | None]:
@@ -300,20 +304,7 @@ class SoftplusBase(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
 
-    def _warn_of_disagreement(self, settings: Settings) -> None:
-        if settings.inference != "gibbs" or settings.n_chains < 2:
-            return
-        diagnoses = self.diagnostics()
-        n_kept = len(self._fits[0].probe_probabilities) // settings.n_chains
-        loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
-        for sentence in (disagreement(diagnoses, settings.n_chains, n_kept), *in_words(loud[:1])):
-            if sentence is not None:
-                warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
-
-    def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -1,10 +1,94 @@
 """The four classifiers: one expert or many, one layer or several."""
 
-from typing import Any
+from typing import TypeVar
 
 from softpolytope.estimators._base import SoftplusBase
-from softpolytope.estimators._documentation import with_shared_documentation
+from softpolytope.estimators._parameters import CheckpointFolder, ClassWeight, Inference, RandomState, Scan, Start
 from softpolytope.model import Estimate, Prior
+
+Class = TypeVar("Class", bound=type)
+
+SHARED = """\
+inference : {"auto", "gibbs", "map"}
+        "map" finds modes of the posterior from several starts and averages over them, in seconds; "gibbs" draws from
+        the posterior. "auto" is "gibbs" for fewer than 50 rows (counted by their weights; 50 distinct rows are never
+        few), otherwise "map".
+    scan : {"auto", "paper", "collapsed"}
+        Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
+    start : {"map", "random"}
+        "gibbs": whether each chain starts at a mode of its own, or at random. With `fit_weight=False` all start at
+        zero.
+    symmetric : bool
+        Whether to fit the labels and their opposites, and average the two.
+    estimate : {"mean", "best"}
+        Predict with the mean over the kept draws or modes, or with the one of highest training likelihood, as the paper
+        does (of modes, among those of the best precision rate). May be changed after `fit`.
+    n_restarts : int
+        "map": optimizations per labeling, each from its own random start.
+    bootstrap : bool
+        "map": whether each optimization ends with its own random weights of the rows (the weighted likelihood
+        bootstrap), so that the spread of the modes approximates that of the posterior; use 20 or more restarts.
+    n_chains : int
+        "gibbs": chains per labeling.
+    n_sweeps, n_burn_in, n_draws : int
+        "gibbs": total sweeps per chain; the first sweeps, which are discarded (by default half); and draws kept per
+        chain, evenly spaced over the rest (by default up to 50).
+    prior : Prior, optional
+        Hyperparameters. If not given, `Prior()` for "gibbs"; for "map"
+        `Prior(precision_shape=0.5, precision_rate="learned")`, with the rate chosen among six by the likelihood of
+        held-out rows.
+    standardize : bool
+        Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
+        the units of X in any case.
+    class_weight : dict, "balanced" or None
+        Factors of the rows' weights by class.
+    n_jobs : int, optional
+        Number of threads; it changes no result.
+    random_state : int, RandomState or None
+        An integer makes the fit reproducible to the last bit.
+    warm_start : bool
+        Whether `fit` continues the last fit: "map" optimizes its modes further, with these rows; "gibbs" continues its
+        chains, to a larger `n_sweeps`. A model that was saved and loaded continues from its file, to the same bits; a
+        file without the state of the fit raises an error.
+    checkpoint : str or Path, optional
+        A folder to which chains are written once a minute, and finished optimizations once a second. An interrupted or
+        killed fit of the same data resumes from there, to the same bits. Requires an integer `random_state`.
+    verbose : int
+        Above 0, a line with progress, time left, log-likelihood and experts is written to the error stream: a terminal
+        shows one line that is updated in place, a file gets a new line ever less often.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it had any.
+    posterior_ : Posterior
+        All kept draws, or modes.
+    inference_ : {"gibbs", "map"}
+        Inference of the fit.
+    bootstrap_ : bool
+        Whether the modes are bootstrapped, so that their spread approximates that of the posterior; False for draws and
+        after `partial_fit`.
+    precision_rates_ : list
+        "map": the precision rates that the restarts chose, (n_restarts,) per regression.
+    n_experts_ : int
+        Experts with counts in the best draws, labelings added.
+    expert_weights_, coefficients_ : list of ndarray
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        intercept first; one entry per labeling (and class, if there are more than two). The heaviest expert comes
+        first: it is the expert 1 of `polytopes` and `explain`.
+    log_likelihood_ : list of ndarray
+        Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labeling (and class).
+"""
+
+
+def with_shared_documentation(classifier: Class) -> Class:
+    """Replace "{shared}" in the docstring of a class by the parameters and attributes that all classifiers share."""
+    # With python -OO there are no docstrings.
+    if classifier.__doc__ is not None:
+        classifier.__doc__ = classifier.__doc__.replace("{shared}", SHARED.rstrip())
+    return classifier
 
 
 @with_shared_documentation
@@ -33,9 +117,9 @@ class SoftplusClassifier(SoftplusBase):
         self,
         *,
         fit_weight: bool = True,
-        inference: str = "auto",
-        scan: str = "auto",
-        start: str = "map",
+        inference: Inference = "auto",
+        scan: Scan = "auto",
+        start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
         n_restarts: int = 5,
@@ -46,35 +130,14 @@ class SoftplusClassifier(SoftplusBase):
         n_draws: int | None = None,
         prior: Prior | None = None,
         standardize: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
-        checkpoint: Any = None,
+        checkpoint: CheckpointFolder = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            inference=inference,
-            scan=scan,
-            start=start,
-            symmetric=symmetric,
-            estimate=estimate,
-            n_restarts=n_restarts,
-            bootstrap=bootstrap,
-            n_chains=n_chains,
-            n_sweeps=n_sweeps,
-            n_burn_in=n_burn_in,
-            n_draws=n_draws,
-            prior=prior,
-            standardize=standardize,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
-        self.fit_weight = fit_weight
+        self._store_parameters(locals())
 
 
 @with_shared_documentation
@@ -87,7 +150,7 @@ class SumSoftplusClassifier(SoftplusBase):
     Parameters
     ----------
     max_experts : int
-        Experts at most; those the data do not need stay empty.
+        Largest number of experts; those that the data do not need stay empty.
     {shared}
 
     Examples
@@ -104,9 +167,9 @@ class SumSoftplusClassifier(SoftplusBase):
         self,
         *,
         max_experts: int = 20,
-        inference: str = "auto",
-        scan: str = "auto",
-        start: str = "map",
+        inference: Inference = "auto",
+        scan: Scan = "auto",
+        start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
         n_restarts: int = 5,
@@ -117,35 +180,14 @@ class SumSoftplusClassifier(SoftplusBase):
         n_draws: int | None = None,
         prior: Prior | None = None,
         standardize: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
-        checkpoint: Any = None,
+        checkpoint: CheckpointFolder = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            inference=inference,
-            scan=scan,
-            start=start,
-            symmetric=symmetric,
-            estimate=estimate,
-            n_restarts=n_restarts,
-            bootstrap=bootstrap,
-            n_chains=n_chains,
-            n_sweeps=n_sweeps,
-            n_burn_in=n_burn_in,
-            n_draws=n_draws,
-            prior=prior,
-            standardize=standardize,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
-        self.max_experts = max_experts
+        self._store_parameters(locals())
 
 
 @with_shared_documentation
@@ -175,9 +217,9 @@ class StackSoftplusClassifier(SoftplusBase):
         self,
         *,
         n_layers: int = 3,
-        inference: str = "auto",
-        scan: str = "auto",
-        start: str = "map",
+        inference: Inference = "auto",
+        scan: Scan = "auto",
+        start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
         n_restarts: int = 5,
@@ -188,35 +230,14 @@ class StackSoftplusClassifier(SoftplusBase):
         n_draws: int | None = None,
         prior: Prior | None = None,
         standardize: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
-        checkpoint: Any = None,
+        checkpoint: CheckpointFolder = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            inference=inference,
-            scan=scan,
-            start=start,
-            symmetric=symmetric,
-            estimate=estimate,
-            n_restarts=n_restarts,
-            bootstrap=bootstrap,
-            n_chains=n_chains,
-            n_sweeps=n_sweeps,
-            n_burn_in=n_burn_in,
-            n_draws=n_draws,
-            prior=prior,
-            standardize=standardize,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
-        self.n_layers = n_layers
+        self._store_parameters(locals())
 
 
 @with_shared_documentation
@@ -229,7 +250,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
     Parameters
     ----------
     max_experts : int
-        Experts at most; those the data do not need stay empty.
+        Largest number of experts; those that the data do not need stay empty.
     n_layers : int
         Layers of each expert.
     {shared}
@@ -249,9 +270,9 @@ class SumStackSoftplusClassifier(SoftplusBase):
         *,
         max_experts: int = 20,
         n_layers: int = 3,
-        inference: str = "auto",
-        scan: str = "auto",
-        start: str = "map",
+        inference: Inference = "auto",
+        scan: Scan = "auto",
+        start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
         n_restarts: int = 5,
@@ -262,39 +283,17 @@ class SumStackSoftplusClassifier(SoftplusBase):
         n_draws: int | None = None,
         prior: Prior | None = None,
         standardize: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
-        checkpoint: Any = None,
+        checkpoint: CheckpointFolder = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            inference=inference,
-            scan=scan,
-            start=start,
-            symmetric=symmetric,
-            estimate=estimate,
-            n_restarts=n_restarts,
-            bootstrap=bootstrap,
-            n_chains=n_chains,
-            n_sweeps=n_sweeps,
-            n_burn_in=n_burn_in,
-            n_draws=n_draws,
-            prior=prior,
-            standardize=standardize,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
-        self.max_experts = max_experts
-        self.n_layers = n_layers
+        self._store_parameters(locals())
 
 
-CLASSIFIERS = {
+CLASSIFIERS: dict[str, type[SoftplusBase]] = {
     classifier.__name__: classifier
     for classifier in (
         SoftplusClassifier,

@@ -1,16 +1,19 @@
 """Fitted classifiers in other forms: files, ONNX, SQL, Python source, a tree for ArviZ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope import export, inspection
 from softpolytope.data import validate_rows
-from softpolytope.estimators._files import save_classifier
-from softpolytope.export import InputType
+from softpolytope.estimators._parameters import Settings
+from softpolytope.exceptions import ModelFileError
+from softpolytope.export import InputType, ModelRecord
+from softpolytope.model import Posterior, check_estimate
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
@@ -33,8 +36,50 @@ def save(classifier: "SoftplusBase", path: str | Path, *, state: bool = True, fi
         most 64 KiB. They do not reveal the rows, but someone who guesses a complete row can check whether it was among
         them.
     """
+    header, arrays = export.pack_model(classifier_record(classifier), state=state, fingerprint=fingerprint)
+    known = {type(classifier).__name__: type(classifier)}
+
+    def unpack(header: export.Header, arrays: export.Arrays) -> "SoftplusBase":
+        return make_classifier(export.unpack_model(header, arrays), known)
+
+    export.write_model(path, header, arrays, classifier, unpack)
+
+
+def classifier_record(classifier: "SoftplusBase") -> ModelRecord:
+    """Return everything that a model file holds of a fitted classifier."""
     check_is_fitted(classifier)
-    save_classifier(classifier, path, state=state, fingerprint=fingerprint)
+    check_estimate(classifier.estimate)
+    names = getattr(classifier, "feature_names_in_", None)
+    return ModelRecord(
+        class_name=type(classifier).__name__,
+        parameters=classifier.get_params(deep=False),
+        classes=classifier.classes_,
+        feature_names=None if names is None else tuple(map(str, names)),
+        inference=classifier.inference_,
+        is_bootstrap=classifier.bootstrap_,
+        n_burn_in=classifier._n_burn_in,
+        training_rows=classifier._training_rows,
+        regressions=classifier._fits,
+    )
+
+
+def make_classifier(record: ModelRecord, known: Mapping[str, type["SoftplusBase"]]) -> "SoftplusBase":
+    """Return the fitted classifier of a record; raise unless it is of one of the known classes."""
+    if record.class_name not in known:
+        raise ModelFileError(f"the model is a {record.class_name!r}, which this version of softpolytope does not know.")
+    classifier = known[record.class_name]()
+    if not set(record.parameters) <= set(classifier.get_params(deep=False)):
+        raise ModelFileError("the parameters are not those of the classifier.")
+    classifier.set_params(**record.parameters)
+    Settings.from_parameters(classifier.get_params(deep=False))
+    classifier.classes_, classifier.n_features_in_ = record.classes, record.n_features
+    if record.feature_names is not None:
+        classifier.feature_names_in_ = np.array(record.feature_names, dtype=object)
+    classifier.inference_, classifier.bootstrap_ = record.inference, record.is_bootstrap
+    classifier._fits, classifier._training_rows = record.regressions, record.training_rows
+    classifier._n_burn_in = record.n_burn_in
+    classifier.posterior_ = Posterior(tuple(fit.posterior for fit in record.regressions))
+    return classifier
 
 
 def to_datatree(classifier: "SoftplusBase", X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:

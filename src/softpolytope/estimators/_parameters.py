@@ -1,197 +1,222 @@
-"""Checks of what users hand to a classifier: parameters, rows, labels and weights."""
+"""Parameters of the classifiers: their checks, and the settings of a fit that follow from them."""
 
 import numbers
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from softpolytope.gibbs import Moves, Schedule
-from softpolytope.model import Prior, check_estimate
-from softpolytope.optimize import DEFAULT_PRIOR
+from softpolytope.gibbs import ChainSettings, Moves, Schedule
+from softpolytope.model import Estimate, Prior
+from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings
 from softpolytope.parallel import CheckpointPlan
 
 Inference = Literal["auto", "gibbs", "map"]
-ScanChoice = Literal["auto", "paper", "collapsed"]
-Start = Literal["random", "map"]
+Scan = Literal["auto", "paper", "collapsed"]
+Start = Literal["map", "random"]
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+RandomState = int | np.random.RandomState | None
+CheckpointFolder = str | Path | CheckpointPlan | None
 
 MAX_DRAWS_BY_DEFAULT = 50
-# Parameters that only chains have, and only modes.
-_OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
-_OF_MODES = ("n_restarts", "bootstrap")
-# Parameters that rows in batches do not have either.
-_NOT_OF_BATCHES = ("bootstrap",)
-# Measured by benchmarks/few_rows.py.
+# inference="auto" runs chains if there are fewer rows, by weight. Measured by benchmarks/few_rows.py.
 MIN_ROWS_FOR_MODES = 50
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "inference": get_args(Inference),
+    "scan": get_args(Scan),
+    "start": get_args(Start),
+    "estimate": get_args(Estimate),
+}
+_FLAGS = ("fit_weight", "symmetric", "bootstrap", "standardize", "warm_start")
+_MIN_INTEGERS = {"max_experts": 1, "n_layers": 1, "n_restarts": 1, "n_chains": 1, "n_sweeps": 2}
+# Parameters that only chains have, and only modes.
+_PARAMETERS_OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
+_PARAMETERS_OF_MODES = ("n_restarts", "bootstrap")
+# Parameters that modes which continue must share with those they continue from.
+_CARRIED = ("max_experts", "n_layers", "fit_weight", "n_restarts", "symmetric", "prior")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters of a classifier, checked and with their defaults filled in."""
+    """Checked parameters of a classifier, with defaults filled in."""
 
-    inference: Literal["gibbs", "map"]
+    inference: Inference  # not "auto" once `resolved`
+    scan: Scan
+    start: Start
     max_experts: int
     n_layers: int
     fit_weight: bool
-    moves: Moves
-    start: Start
     schedule: Schedule
     n_chains: int
     n_restarts: int
     bootstrap: bool
-    prior: Prior
+    given_prior: Prior | None
     symmetric: bool
     standardize: bool
+    warm_start: bool
     checkpoint: CheckpointPlan | None
 
-    @property
-    def model(self) -> tuple[object, ...]:
-        """All that chains must share with those they go on from: everything but how long and where."""
-        numbers_of = (self.max_experts, self.n_layers, self.fit_weight, self.n_chains)
-        return (*numbers_of, self.moves, self.start, self.prior, self.symmetric, self.standardize)
-
-
-def carried_parameters(settings: Settings) -> dict[str, object]:
-    """What modes that go on must share with those they go on from."""
-    names = ("max_experts", "n_layers", "fit_weight", "n_restarts", "symmetric", "prior")
-    return {name: getattr(settings, name) for name in names}
-
-
-def check_same_model(earlier: dict[str, object], settings: Settings, what: str) -> None:
-    """Raise if modes of another model are to go on."""
-    for name, value in carried_parameters(settings).items():
-        if earlier[name] != value:
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """Check the parameters of a classifier; the error names the first that is wrong."""
+        check_parameters(parameters)
+        checkpoint, random_state = parameters["checkpoint"], parameters["random_state"]
+        if checkpoint is not None and not isinstance(random_state, numbers.Integral):
             raise ValueError(
-                f"{what}, which had {name}={earlier[name]!r}, and {name} is {value!r} now; set it back, or start anew "
-                "with another classifier (sklearn.base.clone) or warm_start=False."
+                "checkpoint needs an integer random_state, because a fit can resume only under its own seed; got "
+                f"random_state={random_state!r}."
+            )
+        return cls(
+            inference=parameters["inference"],
+            scan=parameters["scan"],
+            start=parameters["start"],
+            max_experts=int(parameters.get("max_experts", 1)),
+            n_layers=int(parameters.get("n_layers", 1)),
+            fit_weight=bool(parameters.get("fit_weight", True)),
+            schedule=make_schedule(parameters["n_sweeps"], parameters["n_burn_in"], parameters["n_draws"]),
+            n_chains=int(parameters["n_chains"]),
+            n_restarts=int(parameters["n_restarts"]),
+            bootstrap=bool(parameters["bootstrap"]),
+            given_prior=parameters["prior"],
+            symmetric=bool(parameters["symmetric"]),
+            standardize=bool(parameters["standardize"]),
+            warm_start=bool(parameters["warm_start"]),
+            checkpoint=CheckpointPlan(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint,
+        )
+
+    def resolved(self, inference: Literal["gibbs", "map"]) -> Self:
+        """Return the settings with `inference` in the place of "auto"."""
+        return replace(self, inference=inference)
+
+    @property
+    def prior(self) -> Prior:
+        """The prior, by default that of the inference."""
+        return self.given_prior or (DEFAULT_PRIOR if self.inference == "map" else Prior())
+
+    @property
+    def labelings(self) -> tuple[int, ...]:
+        """Labelings to fit: 0 is that of the data, 1 the opposite."""
+        return (0, 1) if self.symmetric else (0,)
+
+    @property
+    def modes(self) -> ModeSettings:
+        """Settings of a search for modes."""
+        size = self.max_experts, self.n_layers
+        return ModeSettings(*size, self.prior, self.n_restarts, self.fit_weight, self.bootstrap)
+
+    @property
+    def chains(self) -> ChainSettings:
+        """Settings of chains."""
+        moves = Moves.of(self.scan)
+        if not self.fit_weight:
+            moves = replace(moves, refresh=False, fit_weights=False)
+        return ChainSettings(self.max_experts, self.n_layers, self.prior, moves, self.schedule)
+
+    @property
+    def chain_model(self) -> tuple[object, ...]:
+        """Everything that chains must share with those they continue from: all but how long they are."""
+        size = (self.max_experts, self.n_layers, self.fit_weight, self.n_chains)
+        return (*size, self.chains.moves, self.start, self.prior, self.symmetric, self.standardize)
+
+    @property
+    def mode_model(self) -> dict[str, object]:
+        """Everything that modes must share with those they continue from, by the name of the parameter."""
+        return {name: getattr(self, name) for name in _CARRIED}
+
+
+def check_parameters(parameters: Mapping[str, object]) -> None:
+    """Raise unless each parameter has a type and value that it may have."""
+    for name, value in parameters.items():
+        is_flag = isinstance(value, bool | np.bool_)
+        choices = _CHOICES.get(name)
+        if choices is not None and not (isinstance(value, str) and value in choices):
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        if name in _FLAGS and not is_flag:
+            raise ValueError(f"{name} must be True or False; got {value!r}.")
+        if name in _MIN_INTEGERS:
+            check_integer(name, value, _MIN_INTEGERS[name])
+        if name == "prior" and not isinstance(value, Prior | None):
+            raise ValueError(f"prior must be a softpolytope.Prior or None; got {value!r}.")
+        if name == "checkpoint" and not isinstance(value, CheckpointFolder):
+            raise ValueError(f"checkpoint must be a folder, a CheckpointPlan or None; got {value!r}.")
+
+
+def check_integer(name: str, value: object, minimum: int) -> None:
+    """Raise unless a parameter is an integer of at least `minimum`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or int(value) < minimum:
+        raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
+
+
+def make_schedule(n_sweeps: int, n_burn_in: int | None, n_draws: int | None) -> Schedule:
+    """Return a schedule; by default half of the sweeps are burn-in, and up to 50 draws are kept."""
+    if n_burn_in is None:
+        n_burn_in = n_sweeps // 2
+    check_integer("n_burn_in", n_burn_in, 0)
+    if n_burn_in >= n_sweeps:
+        raise ValueError(f"n_burn_in must be below n_sweeps = {n_sweeps}; got {n_burn_in}.")
+    n_kept = n_sweeps - n_burn_in
+    if n_draws is None:
+        n_draws = min(n_kept, MAX_DRAWS_BY_DEFAULT)
+    check_integer("n_draws", n_draws, 1)
+    if n_draws > n_kept:
+        raise ValueError(f"n_draws must be at most the {n_kept} sweeps after burn-in; got {n_draws}.")
+    return Schedule(int(n_sweeps), int(n_burn_in), int(n_draws))
+
+
+def check_same_model(carried: Mapping[str, object] | None, settings: Settings, action: str) -> None:
+    """Raise if modes are to continue from those of another model; `action` says what was to continue."""
+    for name, value in settings.mode_model.items():
+        if carried is not None and carried[name] != value:
+            raise ValueError(
+                f"{action}, which had {name}={carried[name]!r}, but {name} is {value!r} now. Set it back, or start "
+                "from scratch with another classifier (sklearn.base.clone) or warm_start=False."
             )
 
 
-def checked_settings(estimator: Any, auto: Literal["gibbs", "map"] = "map") -> Settings:
-    """Check all parameters of a classifier; `auto` is what inference="auto" stands for."""
-    check_choice(estimator, "inference", get_args(Inference))
-    check_choice(estimator, "scan", get_args(ScanChoice))
-    check_choice(estimator, "start", get_args(Start))
-    check_estimate(estimator.estimate)
-    for name in ("bootstrap", "symmetric", "standardize", "warm_start"):
-        check_flag(estimator, name)
-    fit_weight = getattr(estimator, "fit_weight", True)
-    if not isinstance(fit_weight, bool | np.bool_):
-        raise ValueError(f"fit_weight must be True or False; got {fit_weight!r}.")
-    if estimator.prior is not None and not isinstance(estimator.prior, Prior):
-        raise ValueError(f"prior must be a softpolytope.Prior or None; got {estimator.prior!r}.")
-    inference = auto if estimator.inference == "auto" else estimator.inference
-    if estimator.checkpoint is not None and not isinstance(estimator.random_state, numbers.Integral):
-        raise ValueError(
-            f"checkpoint needs an integer random_state, because a fit resumes only under its own seed; "
-            f"got random_state={estimator.random_state!r}."
-        )
-    moves = Moves.of(estimator.scan)
-    if not fit_weight:
-        moves = Moves(moves.scan, moves.polya_gamma, moves.hamiltonian_steps, refresh=False, fit_weights=False)
-    return Settings(
-        inference=inference,
-        max_experts=checked_integer("max_experts", getattr(estimator, "max_experts", 1), 1),
-        n_layers=checked_integer("n_layers", getattr(estimator, "n_layers", 1), 1),
-        fit_weight=bool(fit_weight),
-        moves=moves,
-        start=estimator.start,
-        schedule=checked_schedule(estimator),
-        n_chains=checked_integer("n_chains", estimator.n_chains, 1),
-        n_restarts=checked_integer("n_restarts", estimator.n_restarts, 1),
-        bootstrap=bool(estimator.bootstrap),
-        prior=estimator.prior or (DEFAULT_PRIOR if inference == "map" else Prior()),
-        symmetric=bool(estimator.symmetric),
-        standardize=bool(estimator.standardize),
-        checkpoint=checked_checkpoint(estimator.checkpoint),
-    )
-
-
-def warn_of_unused(estimator: Any, inference: Literal["gibbs", "map"], *, is_batch: bool = False) -> None:
-    """Warn of parameters that differ from their defaults and have no part in this inference."""
-    unused = _OF_MODES if inference == "gibbs" else (*_OF_CHAINS, *(_NOT_OF_BATCHES if is_batch else ()))
-    defaults = signature(type(estimator).__init__).parameters
-    given = [name for name in unused if getattr(estimator, name) != defaults[name].default]
-    if not given:
-        return
-    subject = f"{given[0]} is" if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]} are"
-    if is_batch:
-        found, remedy = "partial_fit moves modes", "set back what is not meant"
-    elif inference == "gibbs":
-        found, remedy = "this fit draws from the posterior", 'set inference="map" to find modes'
-    else:
-        found, remedy = "this fit finds modes of the posterior", 'set inference="gibbs" to draw from it'
-    chosen = ' (as inference="auto" chose for so many rows)' if estimator.inference == "auto" and not is_batch else ""
-    warnings.warn(f"{subject} not used: {found}{chosen}; {remedy}.", stacklevel=4 if is_batch else 5)
-
-
-def check_for_partitions(estimator: Any, settings: Settings) -> None:
-    """Raise for what needs the rows in memory."""
+def check_for_partitions(settings: Settings) -> None:
+    """Raise if a parameter needs all rows in memory."""
     if settings.bootstrap:
         raise ValueError(
-            "bootstrap=True gives every row a weight of its own in every restart, and needs the rows in memory; for "
+            "bootstrap=True gives every row its own weight in every restart, which requires all rows in memory. For "
             'intervals of rows in partitions use inference="gibbs".'
         )
-    if estimator.warm_start and settings.moves.scan == "paper":
+    if settings.warm_start and settings.scan == "paper":
         raise ValueError(
-            'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row; for '
+            'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row. For '
             'rows in partitions use a checkpoint, or scan="collapsed".'
         )
 
 
-def checked_schedule(estimator: Any) -> Schedule:
-    """Sweeps, burn-in (by default half of them) and kept draws (by default up to 50 a chain)."""
-    n_sweeps = checked_integer("n_sweeps", estimator.n_sweeps, 2)
-    n_burn_in = n_sweeps // 2
-    if estimator.n_burn_in is not None:
-        n_burn_in = checked_integer("n_burn_in", estimator.n_burn_in, 0)
-        if n_burn_in >= n_sweeps:
-            raise ValueError(f"n_burn_in must be below n_sweeps = {n_sweeps}; got {n_burn_in}.")
-    n_kept = n_sweeps - n_burn_in
-    n_draws = min(n_kept, MAX_DRAWS_BY_DEFAULT)
-    if estimator.n_draws is not None:
-        n_draws = checked_integer("n_draws", estimator.n_draws, 1)
-        if n_draws > n_kept:
-            raise ValueError(f"n_draws must be at most the {n_kept} sweeps after burn-in; got {n_draws}.")
-    return Schedule(n_sweeps, n_burn_in, n_draws)
+def warn_of_unused(estimator: BaseEstimator, inference: Inference, *, is_batch: bool = False) -> None:
+    """Warn of parameters that differ from their defaults but have no effect on this inference."""
+    unused: tuple[str, ...] = _PARAMETERS_OF_MODES if inference == "gibbs" else _PARAMETERS_OF_CHAINS
+    if is_batch:
+        unused += ("bootstrap",)
+    parameters, defaults = estimator.get_params(deep=False), signature(type(estimator).__init__).parameters
+    given = [name for name in unused if parameters[name] != defaults[name].default]
+    if not given:
+        return
+    subject = f"{given[0]} is" if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]} are"
+    if is_batch:
+        reason, remedy = "partial_fit updates modes", "Set it back if it was not meant"
+    elif inference == "gibbs":
+        reason, remedy = "this fit draws from the posterior", 'Set inference="map" to find modes'
+    else:
+        reason, remedy = "this fit finds modes of the posterior", 'Set inference="gibbs" to draw from it'
+    is_chosen = parameters["inference"] == "auto" and not is_batch
+    chosen = ' (as inference="auto" chose for this number of rows)' if is_chosen else ""
+    warnings.warn(f"{subject} not used: {reason}{chosen}. {remedy}.", stacklevel=4 if is_batch else 5)
 
 
-def checked_integer(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
-    return int(value)
-
-
-def check_choice(estimator: Any, name: str, choices: tuple[str, ...]) -> None:
-    """Raise unless a parameter is one of the names allowed."""
-    value = getattr(estimator, name)
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
-
-
-def check_flag(estimator: Any, name: str) -> None:
-    """Raise unless a parameter is a truth value."""
-    value = getattr(estimator, name)
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
-
-
-def checked_checkpoint(value: Any) -> CheckpointPlan | None:
-    """A folder, or a plan with one."""
-    if value is None or isinstance(value, CheckpointPlan):
-        return value
-    if isinstance(value, str | Path):
-        return CheckpointPlan(Path(value))
-    raise ValueError(f"checkpoint must be a folder, a CheckpointPlan or None; got {value!r}.")
-
-
-def make_seed(random_state: Any) -> int:
-    """A seed for the streams: the number itself, or one drawn from what scikit-learn accepts."""
+def make_seed(random_state: RandomState) -> int:
+    """Return a seed for the streams: the integer itself, or one drawn from what scikit-learn accepts."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         seed = int(random_state)
         if not 0 <= seed < 2**32:

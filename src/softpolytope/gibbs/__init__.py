@@ -6,6 +6,7 @@ labeling, chain, sweep, step and block.
 """
 
 from softpolytope.gibbs._chain import ChainArrays, ChainSettings
+from softpolytope.gibbs._fit import ChainPlan, ChainsFit, SavedChains, fit_chains, get_trace, logistic_start
 from softpolytope.gibbs._run import Resumed, RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState, InvalidStateError, check_state, state_at
 from softpolytope.gibbs._sweep import Moves
@@ -13,16 +14,22 @@ from softpolytope.gibbs._trace import Draw, Schedule, Trace
 
 __all__ = [
     "ChainArrays",
+    "ChainPlan",
     "ChainSettings",
+    "ChainsFit",
     "Draw",
     "GibbsState",
     "InvalidStateError",
     "Moves",
     "Resumed",
     "RunResult",
+    "SavedChains",
     "Schedule",
     "Trace",
     "check_state",
+    "fit_chains",
+    "get_trace",
+    "logistic_start",
     "run_chains",
     "state_at",
 ]

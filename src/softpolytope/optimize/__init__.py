@@ -5,9 +5,9 @@ one mode per restart and labeling (`_search`). A search can be checkpointed and 
 online by Adam (`_online`).
 """
 
+from softpolytope.optimize._fit import DEFAULT_PRIOR, SavedModes, approximate_posterior, find_modes
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
-from softpolytope.optimize._online import AdamState, adam_pass
-from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
+from softpolytope.optimize._online import AdamState, OnlineModes, adam_pass, start_online, update_online
 from softpolytope.optimize._search import max_optimizations
 
 __all__ = [
@@ -18,8 +18,13 @@ __all__ = [
     "Mode",
     "ModeSettings",
     "ModesResult",
+    "OnlineModes",
+    "SavedModes",
     "adam_pass",
+    "approximate_posterior",
     "find_modes",
     "max_optimizations",
     "pruned",
+    "start_online",
+    "update_online",
 ]

@@ -1,22 +1,33 @@
-"""Modes of the posterior: the log posterior they maximize, their results, and the removal of inactive experts."""
+"""Modes of the posterior: the log posterior that L-BFGS maximizes, its modes, and the removal of inactive experts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import InMemoryDataset, RowBlock
 from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
-from softpolytope.optimize._lbfgs import StoppingRule, maximize
 from softpolytope.parallel import Blocks
 
 # Loss of training log likelihood, in nats, that removing all inactive experts together may cost.
 MAX_LOSS = 1e-3
+# Loss where the likelihood cannot be computed: finite, but so high that no line search accepts the point.
+UNREACHABLE_LOSS = 1e300
+# Pairs of steps and gradients that L-BFGS remembers. This is SciPy's default; other values were not tried.
+MEMORY = 10
 
 Likelihood = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """Limits of an optimization: a number of steps, and the relative gain below which a step is the last."""
+
+    n_steps: int
+    tolerance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +134,42 @@ class LogPosterior:
         rule: StoppingRule,
         is_stopped: Callable[[], bool] = bool,
     ) -> Mode:
-        """Return the mode that L-BFGS reaches from another mode or a start."""
+        """Return the mode that L-BFGS reaches from another mode or a start, at least as high as that.
+
+        Once `is_stopped` returns True, the current mode is returned.
+        """
         target = self.target(
             mode,
             lambda coefficients, log_weights: blocks.sum(RowBlock.gradient, coefficients, log_weights),
             precision_rate,
         )
-        return mode.moved(maximize(target, mode.position(), rule, self.position_unit(mode), is_stopped))
+        unit = self.position_unit(mode)  # the path of L-BFGS depends on it
+
+        def loss(scaled: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = target.value_and_gradient(scaled * unit)
+            if not (np.isfinite(value) and np.isfinite(gradient).all()):
+                return UNREACHABLE_LOSS, np.zeros_like(scaled)
+            return -value, -gradient * unit
+
+        def stop(xk: FloatArray) -> None:  # noqa: ARG001 -- the name that SciPy looks for
+            if is_stopped():
+                raise StopIteration
+
+        result = minimize(
+            loss,
+            mode.position() / unit,
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop,
+            options={
+                "maxiter": rule.n_steps,
+                "maxfun": 2 * rule.n_steps + 20,
+                "maxcor": MEMORY,
+                "ftol": rule.tolerance,
+                "gtol": 1e-7,
+            },
+        )
+        return mode.moved(np.ascontiguousarray(result.x * unit))
 
     def position_unit(self, mode: Mode) -> FloatArray:
         """Return the unit of each coordinate of a mode's flat array."""
@@ -158,7 +198,10 @@ def pruned(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[Mode, float]:
     Experts are removed in the order of what they add to the rates, as long as this costs at most `MAX_LOSS` in all. One
     expert always stays.
     """
-    order, values = _log_likelihoods_without(mode, blocks)
+    added = blocks.sum(RowBlock.expert_sums, mode.coefficients, mode.log_weights)
+    order = np.argsort(added, kind="stable")
+    # Log likelihoods without the first 0, 1, 2, ... experts of the order.
+    values = blocks.sum(RowBlock.nested_log_likelihoods, mode.coefficients, mode.log_weights, order)
     if not np.isfinite(values[0]):
         raise OverflowError(
             "The log likelihood of a mode is not finite, because the linear predictors of the rows overflow. "
@@ -169,11 +212,3 @@ def pruned(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[Mode, float]:
     is_removed = np.zeros(len(order), dtype=bool)
     is_removed[order[:n_removed]] = True
     return mode.without(is_removed), float(values[n_removed])
-
-
-def _log_likelihoods_without(mode: Mode, blocks: Blocks[RowBlock]) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return experts in the order of what they add to the rates, and log likelihoods without the first 0, 1, 2, ..."""
-    added = blocks.sum(RowBlock.expert_sums, mode.coefficients, mode.log_weights)
-    order = np.argsort(added, kind="stable")
-    sums = blocks.sum(RowBlock.nested_log_likelihoods, mode.coefficients, mode.log_weights, order)
-    return order, sums

@@ -6,15 +6,29 @@ is nothing to tune.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import InMemoryDataset, RowBlock
-from softpolytope.model import FlatLogPosterior
-from softpolytope.optimize._mode import LogPosterior, Mode
+from softpolytope.data import (
+    ColumnTransform,
+    FeatureSummary,
+    InMemoryDataset,
+    RowBlock,
+    identity_transform,
+    row_blocks,
+    running_transform,
+)
+from softpolytope.model import FlatLogPosterior, RegressionPosterior
+from softpolytope.optimize._fit import SavedModes, approximate_posterior, find_modes
+from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
+from softpolytope.parallel import Reporting, RunOptions, run_all
 
 # Chosen in trials on the training rows of ijcnn1 that no committed command repeats: one pass, eight pairs of steps from
 # 0.02 to 0.1 and batches of 16 to 128 rows, log loss 0.0695 to 0.0735.
@@ -97,3 +111,115 @@ def adam_pass(
 def _scaled_gradient(block: RowBlock, factor: float, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
     """Return log likelihood and gradient of a batch, scaled up to all rows seen."""
     return factor * block.gradient(coefficients, log_weights)
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineModes:
+    """Modes that learn online, and the summary of all rows they have learned from."""
+
+    states: list[list[AdamState]]  # by labeling and restart; coefficients in the user's units
+    precision_rates: FloatArray  # (restarts,)
+    features: FeatureSummary
+
+    @classmethod
+    def from_saved(cls, saved: SavedModes, features: FeatureSummary) -> "OnlineModes":
+        """Return modes that continue where a search has ended."""
+        to_original = saved.transform.to_original
+        states = [
+            [AdamState(Mode(to_original(found.unpruned.coefficients), found.unpruned.log_weights)) for found in modes]
+            for modes in saved.result.modes
+        ]
+        return cls(states, saved.result.precision_rates, features)
+
+
+def start_online(
+    batch: InMemoryDataset,
+    settings: ModeSettings,
+    seed: SeedSequence,
+    labelings: tuple[int, ...],
+    options: RunOptions,
+    *,
+    standardize: bool,
+) -> tuple[OnlineModes, RegressionPosterior]:
+    """Find modes of the first batch, which decides the precision rates; return them and their posterior."""
+    features = FeatureSummary.from_rows(batch)
+    transform = _batch_transform(features, batch, standardize=standardize)
+    # Later rows may need experts that the first ones do not.
+    settings = replace(settings, keeps_inactive=True, bootstrap=False)
+    result = find_modes(transform.apply(batch), settings, seed, labelings, options)
+    if result.is_interrupted:
+        raise KeyboardInterrupt
+    online = OnlineModes.from_saved(SavedModes(result, transform), features)
+    return online, approximate_posterior(result, transform, settings.prior)
+
+
+def update_online(
+    online: OnlineModes, batch: InMemoryDataset, settings: ModeSettings, n_threads: int, *, standardize: bool
+) -> tuple[OnlineModes, RegressionPosterior]:
+    """Learn from another batch; return the modes after it and their posterior."""
+    summary = FeatureSummary.from_rows(batch)
+    features = online.features.merged(summary)
+    # The spread of the columns is known better with every batch, so coefficients are expressed in the units of this
+    # one. The states are copies: a batch that fails changes nothing.
+    transform = _batch_transform(features, batch, standardize=standardize)
+    after = OnlineModes(deepcopy(online.states), online.precision_rates, features)
+    _transform_modes(after, transform.to_transformed)
+    rows = transform.apply(batch)
+    sides = [rows.flipped() if number else rows for number in range(len(after.states))]
+    log_posterior = LogPosterior(settings.prior, settings.max_experts, settings.fit_weights, np.ones(batch.n_columns))
+    reporting = Reporting(None)
+    tasks = [
+        partial(adam_pass, state, side, log_posterior, float(rate), online.features.weight, reporting.is_stopped)
+        for side, states in zip(sides, after.states, strict=True)
+        for state, rate in zip(states, after.precision_rates, strict=True)
+    ]
+    with ThreadPoolExecutor(n_threads) as pool:
+        run_all(tasks, pool, reporting)
+    if reporting.is_interrupted():
+        raise KeyboardInterrupt
+    result = _evaluate(online, after, sides, summary)
+    posterior = approximate_posterior(result, transform, settings.prior)
+    _transform_modes(after, transform.to_original)
+    return after, posterior
+
+
+def _batch_transform(features: FeatureSummary, batch: InMemoryDataset, *, standardize: bool) -> ColumnTransform:
+    if standardize:
+        return running_transform(features, is_sparse=bool(sparse.issparse(batch.design)))
+    return identity_transform(batch.n_columns)
+
+
+def _transform_modes(online: OnlineModes, change: Callable[[FloatArray], FloatArray]) -> None:
+    """Change the coefficients of all modes in place."""
+    for state in (state for states in online.states for state in states):
+        state.mode = Mode(change(state.mode.coefficients), state.mode.log_weights)
+
+
+def _evaluate(
+    before: OnlineModes, after: OnlineModes, sides: list[InMemoryDataset], batch: FeatureSummary
+) -> ModesResult:
+    """Return the modes after a batch, with all their experts, and its log likelihood; raise if they overflow."""
+    n_steps = [[state.n_steps for states in online.states for state in states] for online in (before, after)]
+    if not all(then < now for then, now in zip(*n_steps, strict=True)):
+        raise _overflow_error(before.features, batch)
+    modes = []
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for side, states in zip(sides, after.states, strict=True):
+                blocks = row_blocks(side)
+                modes.append([FoundMode(state.mode, pruned(state.mode, blocks)[1], state.mode) for state in states])
+    except OverflowError as error:
+        raise _overflow_error(before.features, batch) from error
+    return ModesResult(modes, after.precision_rates, {}, is_complete=True)
+
+
+def _overflow_error(before: FeatureSummary, batch: FeatureSummary) -> ValueError:
+    """Return an error that names the column that has grown most."""
+    sizes = [np.maximum(np.abs(item.lower), np.abs(item.upper)) for item in (before, batch)]
+    with np.errstate(divide="ignore"):
+        column = int(np.argmax(np.log(sizes[1]) - np.log(np.maximum(sizes[0], np.finfo(np.float64).tiny))))
+    return ValueError(
+        "The linear predictors of this batch overflow, because its numbers are much larger than those of the rows "
+        f"before: column {column} of X was at most {sizes[0][column]:g} in absolute value and is up to "
+        f"{sizes[1][column]:g} here. Check its units, or fit all rows from scratch."
+    )

@@ -85,13 +85,8 @@ def log_probabilities(
 ) -> FloatArray:
     """Return log P(label), (rows,), with P averaged over the Poisson rates of all labelings and restarts."""
     probabilities = [
-        label_probabilities(rate, held.labels != bool(labeling))
+        np.where(held.labels != bool(labeling), -np.expm1(-rate), np.exp(-rate))
         for labeling, own in zip(labelings, rates, strict=True)
         for rate in own
     ]
     return np.asarray(np.log(np.maximum(np.mean(probabilities, axis=0), MIN_PROBABILITY)))
-
-
-def label_probabilities(rates: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
-    """Return the probabilities of labels, given the Poisson rates of the rows."""
-    return np.where(labels, -np.expm1(-rates), np.exp(-rates))

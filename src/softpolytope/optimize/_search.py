@@ -22,17 +22,17 @@ from typing import TypeVar
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import MAX_FIRST_ROWS, Dataset, InMemoryDataset, RowBlock, row_blocks
+from softpolytope.data import MAX_FIRST_ROWS, Dataset, InMemoryDataset, RowBlock, RowSampler, row_blocks
 from softpolytope.distributions import Streams
 from softpolytope.model import Prior
 from softpolytope.optimize._checkpoints import ModeCheckpoints, OptimizedMode
-from softpolytope.optimize._lbfgs import StoppingRule
 from softpolytope.optimize._mode import (
     FoundMode,
     LogPosterior,
     Mode,
     ModeSettings,
     ModesResult,
+    StoppingRule,
     column_unit,
     poisson_rates,
     pruned,
@@ -74,6 +74,7 @@ class Search:
     def __init__(
         self,
         data: Dataset,
+        sampler: RowSampler,
         settings: ModeSettings,
         streams: Streams,
         labelings: tuple[int, ...],
@@ -83,8 +84,7 @@ class Search:
         self._settings, self._streams, self._labelings = settings, streams, labelings
         self._workers, self._reporting, self._checkpoints = workers, workers.reporting, checkpoints
         self._jobs = [(labeling, restart) for labeling in labelings for restart in range(settings.n_restarts)]
-        self._data = data
-        self._sampler = data.sampler(partial(_sampling_generator, streams))
+        self._data, self._sampler = data, sampler
         self._log_posterior = LogPosterior(
             settings.prior, settings.max_experts, settings.fit_weights, column_unit(data.root_mean_square())
         )
@@ -102,10 +102,6 @@ class Search:
 
     def _generator(self, step: int, labeling: int = 0, restart: int = 0) -> np.random.Generator:
         return self._streams.generator(labeling=labeling, chain=restart, sweep=0, step=step, block=0)
-
-    def close(self) -> None:
-        """Release the blocks of the rows."""
-        self._sampler.close()
 
     def start_from(self, earlier: ModesResult) -> None:
         """Continue from the modes of an earlier search, under its precision rates."""
@@ -272,7 +268,7 @@ class Search:
         )
 
 
-def _sampling_generator(streams: Streams, partition: int) -> np.random.Generator:
+def sampling_generator(streams: Streams, partition: int) -> np.random.Generator:
     """Return the generator of the random sample of a partition."""
     return streams.generator(labeling=0, chain=0, sweep=0, step=_SAMPLE, block=partition)
 

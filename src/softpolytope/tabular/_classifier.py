@@ -14,16 +14,13 @@ from sklearn.base import clone
 from softpolytope._typing import FloatArray
 from softpolytope.estimators import (
     CLASSIFIERS,
+    SoftplusBase,
     SumStackSoftplusClassifier,
-    classes_from,
-    classifier_from,
-    load_classifier,
-    packed_classifier,
-    plain_classes,
-    register_model,
-    write_model,
+    classifier_record,
+    make_classifier,
 )
 from softpolytope.exceptions import ModelFileError, TableError
+from softpolytope.export import pack_classes, pack_model, read_model, unpack_classes, unpack_model, write_model
 from softpolytope.tabular._encoder import TableEncoder
 from softpolytope.tabular._plan import MAX_CATEGORIES, ColumnSelection, infer_schema, read_rows
 from softpolytope.tabular._readers import open_table
@@ -225,16 +222,16 @@ class TableClassifier:
             Whether to keep what it takes to go on with the fit, and hashes of the training rows, as in `save` of a
             classifier.
         """
-        header, arrays = packed_classifier(self.classifier_, state=state, fingerprint=fingerprint)
+        header, arrays = pack_model(classifier_record(self.classifier_), state=state, fingerprint=fingerprint)
         document = {
             "class": KIND,
             "columns": self.encoder_.to_plain(),
             "target": self.target_.name,
-            "classes": plain_classes(self.target_.labels),
+            "classes": pack_classes(self.target_.labels),
             "held_out": self.held_out_,
             "classifier": header,
         }
-        write_model(path, document, arrays, self.classes_, _unpacked)
+        write_model(path, document, arrays, self, _unpacked)
 
 
 def _opened(table: Any) -> Any:
@@ -243,12 +240,12 @@ def _opened(table: Any) -> Any:
 
 def _unpacked(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TableClassifier:
     """A model of the parts of a file, each of them checked."""
-    classifier = classifier_from(header["classifier"], arrays, CLASSIFIERS)
+    classifier = make_classifier(unpack_model(header["classifier"], arrays), CLASSIFIERS)
     name = header["target"]
     if type(name) is not str:
         raise ModelFileError("the target has no name.")
     # Files of earlier versions have the labels of the classifier only.
-    labels = classes_from(header["classes"]) if "classes" in header else classifier.classes_
+    labels = unpack_classes(header["classes"]) if "classes" in header else classifier.classes_
     target = Target(name, tuple(labels.tolist()))
     encoder = TableEncoder.from_plain(header["columns"])
     return TableClassifier.from_parts(encoder, target, classifier, _checked_scores(header["held_out"]))
@@ -262,9 +259,6 @@ def _checked_scores(plain: Any) -> Scores:
         if not is_right or not all(type(value) is float and math.isfinite(value) for value in scores.values()):
             raise ModelFileError("the scores are not readable.")
     return {name: dict(scores) for name, scores in plain.items()}
-
-
-register_model(KIND, _unpacked)
 
 
 def load_model(path: str | Path) -> Any:
@@ -286,7 +280,13 @@ def load_model(path: str | Path) -> Any:
     >>> bool((again.predict_proba([[1.5]]) == model.predict_proba([[1.5]])).all())
     True
     """
-    return load_classifier(path, CLASSIFIERS)
+
+    def unpack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SoftplusBase | TableClassifier:
+        if header["class"] == KIND:
+            return _unpacked(header, arrays)
+        return make_classifier(unpack_model(header, arrays), CLASSIFIERS)
+
+    return read_model(path, unpack)
 
 
 __all__ = ["TableClassifier", "TableError", "load_model"]

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 from commands import ENVIRONMENT, command_line, softpolytope
 
-from softpolytope.estimators import _progress
-from softpolytope.estimators._progress import ProgressLine
+from softpolytope.estimators import _callbacks
+from softpolytope.estimators._callbacks import ProgressLine
 from softpolytope.parallel._threads import Progress
 
 
@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 def written(monkeypatch, out, seconds, n_steps=10_000):
     """What a fit of so many seconds writes, by a clock that goes on with every step."""
     now = 0.0
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr(_callbacks.time, "monotonic", lambda: now)
     line = ProgressLine(1, out)
     for step in range(n_steps):
         now = seconds * (step + 1) / n_steps
@@ -51,7 +51,7 @@ def test_a_terminal_is_kept_up_to_date(monkeypatch):
 def test_steps_after_the_last_write_nothing(monkeypatch):
     """A search that makes more climbs than announced has one last line."""
     out = io.StringIO()
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(_callbacks.time, "monotonic", lambda: 0.0)
     line = ProgressLine(1, out)
     for step in range(1, 9):
         line(Progress(0, 0, step, 5, "optimizations", -1.0, 2))

@@ -9,8 +9,8 @@ from optimize.searches import SETTINGS, ring, stop_after
 
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.optimize import _search as search
+from softpolytope.optimize._fit import DEFAULT_PRIOR, find_modes
 from softpolytope.optimize._mode import ModeSettings
-from softpolytope.optimize._run import DEFAULT_PRIOR, find_modes
 from softpolytope.parallel import RunOptions
 
 

@@ -1,0 +1,128 @@
+"""Fits of modes: one search for both labelings of a problem, and the posterior that its modes approximate."""
+
+import hashlib
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from softpolytope._typing import BoolArray
+from softpolytope.data import ColumnTransform, Dataset
+from softpolytope.distributions import Streams
+from softpolytope.exceptions import BlocksLostError
+from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
+from softpolytope.optimize._checkpoints import ModeCheckpoints
+from softpolytope.optimize._mode import FoundMode, Mode, ModeSettings, ModesResult
+from softpolytope.optimize._search import Search, sampling_generator
+from softpolytope.optimize._workers import Workers
+from softpolytope.parallel import Reporting, RunOptions, make_fingerprint, one_blas_thread
+
+# With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
+# needed less.
+DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
+
+
+def find_modes(
+    data: Dataset,
+    settings: ModeSettings,
+    seed: int | SeedSequence | None = None,
+    labelings: tuple[int, ...] = (0,),
+    options: RunOptions | None = None,
+    start: ModesResult | None = None,
+) -> ModesResult:
+    """Optimize from `n_restarts` random starts of each labeling; labeling 0 is that of the data, 1 the opposite.
+
+    `start` is the result of an earlier search: the search continues from its modes, under its precision rates.
+
+    Ctrl-C, or a callback that returns True, ends all optimizations where they are. The modes reached are returned, and
+    the result says which of the two it was. With a checkpoint, optimizations that have finished are not repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.data import InMemoryDataset
+    >>> from softpolytope.model import Prior
+    >>> from softpolytope.optimize import ModeSettings, find_modes
+    >>> x = np.linspace(-3.0, 3.0, 60)
+    >>> rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(60), x]), np.abs(x) > 1.0)
+    >>> result = find_modes(rows, ModeSettings(5, 1, Prior(precision_rate="learned"), n_restarts=3), seed=0)
+    >>> [len(found.mode.log_weights) for found in result.modes[0]]
+    [2, 2, 2]
+    """
+    options = options or RunOptions()
+    reporting, streams = Reporting(options.callback), Streams(seed)
+    with one_blas_thread(), ExitStack() as stack:
+        n_parallel = data.n_parallel(len(labelings) * settings.n_restarts, options.n_threads)
+        workers = Workers(stack, options.n_threads, n_parallel, reporting)
+        folder = options.folder
+        if start is not None:
+            # Optimizations from earlier modes must not be mistaken for those that led to these modes.
+            positions = [found.unpruned.position().tobytes() for modes in start.modes for found in modes]
+            name = hashlib.sha256(b"".join([start.precision_rates.tobytes(), *positions])).hexdigest()
+            folder = f"{folder}/on-from-{name[:16]}"
+        checkpoints = ModeCheckpoints(
+            options.checkpoint,
+            folder,
+            lambda: make_fingerprint(settings, streams.key, labelings, data.fingerprint),
+        )
+        stack.callback(checkpoints.close)
+        try:
+            sampler = data.sampler(partial(sampling_generator, streams))
+            stack.callback(sampler.close)
+            search = Search(data, sampler, settings, streams, labelings, workers, checkpoints)
+            if start is not None:
+                search.start_from(start)
+            elif settings.prior.precision_rate == "learned":
+                search.choose_rates()
+            search.maximize_on_samples()
+            return search.result()
+        except BlocksLostError as error:
+            raise BlocksLostError(f"{error} {checkpoints.save_progress()}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class SavedModes:
+    """Modes of a fit, from which another fit can continue, and the transform of the columns they are for."""
+
+    result: ModesResult
+    transform: ColumnTransform
+
+    def transformed(self, transform: ColumnTransform) -> ModesResult:
+        """Return the modes for columns under another transform; under the same one, to the same bits."""
+        if self.transform.are_same(transform):
+            return self.result
+
+        def changed(mode: Mode) -> Mode:
+            return Mode(transform.to_transformed(self.transform.to_original(mode.coefficients)), mode.log_weights)
+
+        modes = [
+            [FoundMode(changed(found.mode), found.log_likelihood, changed(found.unpruned)) for found in side]
+            for side in self.result.modes
+        ]
+        return replace(self.result, modes=modes)
+
+
+def approximate_posterior(result: ModesResult, transform: ColumnTransform, prior: Prior) -> RegressionPosterior:
+    """Return the posterior whose draws are the modes, each a chain of its own, in the user's units."""
+    mass, may_be_best = prior.mass_shape / prior.mass_rate, result.is_of_best_rate()
+    return RegressionPosterior(
+        tuple(_approximate_labeling(modes, may_be_best, transform, mass) for modes in result.modes)
+    )
+
+
+def _approximate_labeling(
+    modes: list[FoundMode], may_be_best: BoolArray, transform: ColumnTransform, mass: float
+) -> LabelingPosterior:
+    parts = []
+    for found in modes:
+        weights = np.exp(found.mode.log_weights)
+        coefficients = transform.to_original(found.mode.coefficients)
+        parts.append((coefficients, weights, np.ones(len(weights), dtype=bool), found.log_likelihood))
+    # Between modes of different rates the likelihood of the training rows would always choose the loosest.
+    best = max(np.flatnonzero(may_be_best), key=lambda number: modes[number].log_likelihood)
+    values = np.array([[found.log_likelihood] for found in modes])
+    n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
+    draws, best_draw = Draws.from_parts(parts), Draws.from_parts([parts[best]])
+    return LabelingPosterior(draws, best_draw, len(modes), values, n_active, np.full_like(values, mass))
