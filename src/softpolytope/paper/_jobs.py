@@ -1,4 +1,4 @@
-"""Long computations that each leave a file, run in several processes with an estimate of the time left."""
+"""Long computations that each write a file, run in several processes with an estimate of the time left."""
 
 import os
 import signal
@@ -16,16 +16,16 @@ from softpolytope._format import format_duration
 
 Report: TypeAlias = Callable[[str], object]  # called with one line at a time
 
-# Between two checks whether the parent process is still there.
+# Seconds between two checks whether the parent process is still alive.
 _CHECK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A computation that leaves a file and needs nothing except what is in here."""
+    """A computation that writes a file and depends on nothing else than its arguments."""
 
     name: str
-    expected_seconds: float  # on one core: decides the order of the jobs and the time said to be left
+    expected_seconds: float  # on one core: determines the order of the jobs and the estimate of the time left
     run: Callable[..., str | None]  # returns a remark for the user, or None
     arguments: tuple[Any, ...]  # those of `run`
 
@@ -50,13 +50,13 @@ class FinishedJob:
 def run_jobs(jobs: Sequence[Job], n_processes: int) -> Iterator[FinishedJob]:
     """Run jobs in `n_processes` processes; yield each as soon as it is finished."""
     parallel = Parallel(n_jobs=n_processes, return_as="generator_unordered")
-    with _interrupts_ignored():
+    with _ignore_interrupts():
         results = parallel(delayed(job.run_for)(os.getpid()) for job in jobs)
     yield from results
 
 
-def run_reported(jobs: Sequence[Job], n_processes: int, report: Report) -> Iterator[Job]:
-    """Run jobs as `run_jobs` does; report each with its time, its remark and the time left, then yield it."""
+def run_with_reports(jobs: Sequence[Job], n_processes: int, report: Report) -> Iterator[Job]:
+    """Run jobs, report each with its time, its remark and the time left, and yield it."""
     time_left = TimeLeft(jobs, n_processes)
     for n_done, finished in enumerate(run_jobs(jobs, n_processes), start=1):
         job, seconds = finished.job, finished.seconds
@@ -68,7 +68,7 @@ def run_reported(jobs: Sequence[Job], n_processes: int, report: Report) -> Itera
 
 
 class TimeLeft:
-    """Time the remaining jobs will take, judged by the jobs finished so far."""
+    """Estimate of the time of the remaining jobs from that of the finished ones."""
 
     def __init__(self, jobs: Sequence[Job], n_processes: int) -> None:
         self._left = {job.name: job.expected_seconds for job in jobs}
@@ -87,9 +87,9 @@ class TimeLeft:
 
 @cache
 def _exit_with(parent: int) -> None:
-    """Make this process exit soon after its parent, however that was ended.
+    """Exit soon after the parent process, however it ended.
 
-    Otherwise it would continue a job of hours, and write to the files of the next run of the same job.
+    Otherwise this process would continue for hours, and write to the files of the next run of the same job.
     """
 
     def watch() -> None:
@@ -101,8 +101,8 @@ def _exit_with(parent: int) -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Make processes started in here ignore Ctrl-C; this one ends them, instead of each with a traceback."""
+def _ignore_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in processes started here; this process ends them without their tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

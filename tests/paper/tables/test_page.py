@@ -8,7 +8,7 @@ import pytest
 
 from softpolytope.paper import TableProtocol
 from softpolytope.paper.tables._page import write_page
-from softpolytope.paper.tables._plan import BY_KEY, CELLS, LARGE, SETS, plan_fits, printed, printed_normalized
+from softpolytope.paper.tables._plan import BY_KEY, CELLS, LARGE, SETS, paper_moments, paper_normalized_mean, plan_fits
 from softpolytope.paper.tables._results import Result, StoredFit
 from softpolytope.paper.tables._summary import Comparison, Moments, Summary
 
@@ -36,8 +36,8 @@ def as_printed():
     """Trials whose means are what the paper prints, of every cell it has a number for."""
     found = []
     for fit in plan_fits():
-        error = printed(fit.set_name, fit.method.key, "error")
-        experts = printed(fit.set_name, fit.method.key, "n_experts") or (2.0, None)
+        error = paper_moments(fit.set_name, fit.method.key, "error")
+        experts = paper_moments(fit.set_name, fit.method.key, "n_experts") or (2.0, None)
         if error:
             # Half the trials above and half below the mean, one in the middle of five.
             side = 0 if fit.set_name in LARGE and fit.trial == 4 else (-1) ** fit.trial
@@ -82,7 +82,7 @@ def test_means_over_the_svm_are_the_papers():
     """From the numbers printed follow the normalized means printed, to their digits."""
     summary = Summary(as_printed())
     for quantity in ("error", "n_experts"):
-        known = {method: printed_normalized(method, quantity) for method in BY_KEY}
+        known = {method: paper_normalized_mean(method, quantity) for method in BY_KEY}
         assert sum(value is not None for value in known.values()) == (15 if quantity == "error" else 12)
         for method, value in known.items():
             if value is not None:

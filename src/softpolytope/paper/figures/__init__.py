@@ -1,7 +1,7 @@
 """The fifteen figures of the paper, drawn from models fitted here.
 
-A figure is drawn from model files in the output folder, so a run that was stopped continues, and a picture can be
-drawn again without fitting. `docs/results/figures.md` compares the pictures with the paper's text.
+Figures are drawn from model files in the output folder, so an interrupted run resumes, and a picture can be drawn again
+without fitting. `docs/results/figures.md` compares the pictures with the paper's text.
 """
 
 from softpolytope.paper.figures._models import FigureProtocol

@@ -1,4 +1,4 @@
-"""The models behind the figures: fitted once and stored beside the pictures."""
+"""The models behind the figures, fitted once and stored next to the pictures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from softpolytope.paper.tables._plan import BY_KEY, LARGE, METHODS, SMALL, Quantity, printed
+from softpolytope.paper.tables._plan import BY_KEY, LARGE, METHODS, SMALL, Quantity, paper_moments
 from softpolytope.paper.tables._summary import EXPERTS_TOLERANCE, Comparison, Summary
 
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
@@ -77,7 +77,7 @@ def _is_close(comparison: Comparison, quantity: Quantity) -> bool:
 
 def _count(summary: Summary, title: str, cells: Sequence[tuple[str, str]], quantity: Quantity) -> str:
     """Return a line with the number of errors, or numbers of experts, that agree; "" if none has been computed."""
-    known = [cell for cell in cells if printed(*cell, quantity) is not None]
+    known = [cell for cell in cells if paper_moments(*cell, quantity) is not None]
     done = [comparison for cell in known if (comparison := summary.comparison(*cell, quantity))]
     if not done:
         return ""

@@ -24,8 +24,8 @@ from softpolytope.paper.tables._plan import (
     STACK,
     SUM_STACK,
     Quantity,
-    printed,
-    printed_normalized,
+    paper_moments,
+    paper_normalized_mean,
 )
 from softpolytope.paper.tables._results import Result, StoredFit, write_archive
 from softpolytope.paper.tables._summary import Comparison, Moments, Summary
@@ -139,7 +139,7 @@ def _row(summary: Summary, set_name: str, methods: Sequence[str], quantity: Quan
     cells = []
     for method in methods:
         comparison = summary.comparison(set_name, method, quantity)
-        is_printed = printed(set_name, method, quantity) is not None
+        is_printed = paper_moments(set_name, method, quantity) is not None
         cells.append(_compared(comparison, quantity) if comparison else "not run" if is_printed else "")
     own = summary.moments(set_name, "default", quantity)
     return [set_name.replace("_", " "), *cells, _moments(own, quantity) if own else "not run"]
@@ -171,7 +171,7 @@ def _normalized_row(summary: Summary, methods: Sequence[str], quantity: Quantity
     cells = []
     for method in (*methods, "default"):
         found = summary.normalized(method, quantity, by_paper=by_paper)
-        beside = printed_normalized(method, quantity) if by_paper else None
+        beside = paper_normalized_mean(method, quantity) if by_paper else None
         text = f" ({beside:.3f})" if beside is not None else ""
         cells.append(f"{found:.3f}{text}" if found is not None else "")
     return ["mean over the paper's SVM" if by_paper else "mean over our SVM", *cells]
@@ -211,7 +211,7 @@ def _draw_line(ax: "Axes", summary: Summary, set_name: str, quantity: Quantity, 
     keys, color, marker = _LINES[name]
     moments = [summary.moments(set_name, key, quantity) for key in keys.values()]
     found = [(depth, item.mean, item.deviation or 0.0) for depth, item in enumerate(moments) if item]
-    beside = [printed(set_name, key, quantity) for key in keys.values()]
+    beside = [paper_moments(set_name, key, quantity) for key in keys.values()]
     paper = [(depth, item[0], item[1] or 0.0) for depth, item in enumerate(beside) if item]
     lines = ((found, "found", -_SHIFT, "-", None), (paper, "paper", _SHIFT, "--", 0.6))
     for points, source, shift, linestyle, alpha in lines:

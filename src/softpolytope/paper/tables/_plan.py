@@ -64,13 +64,13 @@ _NORMALIZED = {"error": _TABLES["svm_normalized_error"], "n_experts": _TABLES["s
 N_TRAINING_ROWS = {name: sizes[0] for name, sizes in _TABLES["sizes"].items()}
 
 
-def printed(set_name: str, method: str, quantity: Quantity) -> tuple[float, float | None] | None:
+def paper_moments(set_name: str, method: str, quantity: Quantity) -> tuple[float, float | None] | None:
     """Return the printed mean and standard deviation, None for a deviation or a number that is not printed."""
     found = CELLS[quantity].get(set_name, {}).get(method)
     return None if found is None else (found[0], found[1])
 
 
-def printed_normalized(method: str, quantity: Quantity) -> float | None:
+def paper_normalized_mean(method: str, quantity: Quantity) -> float | None:
     """Return the printed mean, over the six small sets, of a number divided by the SVM's."""
     return _NORMALIZED[quantity].get(method, 1.0 if method == "svm" else None)
 

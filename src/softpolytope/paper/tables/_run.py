@@ -10,7 +10,7 @@ from softpolytope._files import check_writable
 from softpolytope._format import format_duration
 from softpolytope.datasets import n_partitions
 from softpolytope.exceptions import ReproductionError, UnwritablePathError
-from softpolytope.paper._jobs import Job, Report, run_reported
+from softpolytope.paper._jobs import Job, Report, run_with_reports
 from softpolytope.paper._protocol import TableProtocol
 from softpolytope.paper.tables._fits import expected_seconds
 from softpolytope.paper.tables._measure import failure_path, fit_and_store
@@ -103,7 +103,7 @@ class TableOutcome:
 def reproduce_tables(request: TableRequest, report: Report = print) -> TableOutcome:
     """Run the fits of the paper's tables that are not stored yet, and write the page of all that are.
 
-    Every finished fit is a file in the folder: a second call continues after a stop, runs failed fits again, and
+    Every finished fit is a file in the folder: a second call resumes an interrupted run, repeats failed fits, and
     changes nothing else. `report` is called with each line of progress.
     """
     _check_packages()
@@ -132,8 +132,8 @@ def _run_missing(
     """Run the fits that are not stored; return the files with tracebacks of those that failed."""
     start, folder, home = time.monotonic(), request.fit_folder, request.data_home
     missing = [fit for fit in wanted if load_fit(fit, protocol, folder, data_hash(fit.set_name, home)) is None]
-    # Small sets first, which have most of the paper's numbers. Of each kind the longest first, so that no process is
-    # left with an hour's work while the others have none.
+    # Small sets first, which have most of the paper's numbers; in each group the longest first, so that no process
+    # runs an hour longer than the others.
     missing.sort(key=lambda fit: (fit.is_large, -expected_seconds(fit, protocol)))
     jobs = [
         Job(fit.name, expected_seconds(fit, protocol), fit_and_store, (fit, protocol, home, folder)) for fit in missing
@@ -141,7 +141,7 @@ def _run_missing(
     seconds = sum(job.expected_seconds for job in jobs) / request.n_processes
     rest = f"; {len(jobs)} to run, {request.n_processes} at a time, about {format_duration(seconds)}" if jobs else ""
     report(f"{len(wanted)} fits, {len(wanted) - len(missing)} of them stored{rest}.")
-    for _ in run_reported(jobs, request.n_processes, report):
+    for _ in run_with_reports(jobs, request.n_processes, report):
         pass
     if jobs:
         report(f"{len(jobs)} fits in {format_duration(time.monotonic() - start)}.")

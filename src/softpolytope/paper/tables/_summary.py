@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from softpolytope.paper.tables._plan import CELLS, N_LARGE_TRIALS, N_PARTITIONS, SMALL, Quantity, printed
+from softpolytope.paper.tables._plan import CELLS, N_LARGE_TRIALS, N_PARTITIONS, SMALL, Quantity, paper_moments
 from softpolytope.paper.tables._results import Result
 
 # A number of experts may differ by this share without an explanation.
@@ -113,7 +113,7 @@ class Summary:
 
     def comparison(self, set_name: str, method: str, quantity: Quantity) -> Comparison | None:
         """Return a quantity beside the paper's, None if either is missing."""
-        beside = printed(set_name, method, quantity)
+        beside = paper_moments(set_name, method, quantity)
         found = self.moments(set_name, method, quantity)
         if beside is None or found is None:
             return None
