@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SumStackSoftplusClassifier
-from softpolytope.model import combined
+from softpolytope.model import combine_odds
 
 
 def data_sets():
@@ -47,7 +47,7 @@ def main():
             pairs = model._probabilities(X[test])
             positive, negative = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
             found["sum"][test] = (positive / positive.sum(axis=0)).T
-            found["odds"][test] = combined(positive, negative).T
+            found["odds"][test] = combine_odds(positive, negative).T
             linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[train], y[train])
             found["linear"][test] = linear.predict_proba(X[test])
         cells = [f"{log_loss(y, p):.3f}, {100 * (p.argmax(axis=1) != y).mean():.1f} %" for p in found.values()]

@@ -19,7 +19,7 @@ def test_explanation_adds_up(stack_model, rows):
     table = stack_model.explain(rows[0]).table()
     for labeling, side in enumerate(stack_model.posterior_.regressions[0].labelings):
         own = table[table["labeling"] == labeling].groupby("row")
-        rates = side.best.rate_function()(rows[0])[0]
+        rates = side.best.rates(rows[0])[0]
         np.testing.assert_allclose(own["rate"].sum(), rates, rtol=1e-12)
         np.testing.assert_allclose(own["share"].sum(), 1.0, rtol=1e-14)
 

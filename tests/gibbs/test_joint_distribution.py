@@ -14,7 +14,7 @@ from softpolytope.gibbs import _gamma_process as process
 from softpolytope.gibbs import _hamiltonian as hamiltonian
 from softpolytope.gibbs import _latent_block as block
 from softpolytope.gibbs import _sweep as sweep
-from softpolytope.model import _flat_log_posterior as target
+from softpolytope.model import _log_posterior as target
 from softpolytope.model._softplus import log_softplus
 
 N_REPLICATES = 1200

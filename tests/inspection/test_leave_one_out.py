@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from softpolytope import SoftplusClassifier
 from softpolytope.inspection._datatree import posterior_tree
 from softpolytope.inspection._leave_one_out import labeling_logs, log_predictive, smoothed_log_weights
-from softpolytope.model import combined
+from softpolytope.model import combine_odds
 from softpolytope.model._posterior import Draws, LabelingPosterior, Posterior, RegressionPosterior
 
 pytestmark = [
@@ -39,7 +39,7 @@ def labeling(rng, intercept, spread):
 
 def left_out(draws, X, z):
     """Return P(z = 1) and P(z = 0) without the row by plain sums over smoothed weights of one labeling's draws."""
-    positive = -np.expm1(-draws.rate_function()(X))
+    positive = -np.expm1(-draws.rates(X))
     own = np.where(z, positive, 1.0 - positive)
     weights = np.exp(smoothed_log_weights(-np.log(own)))
     return np.stack([(weights * positive).sum(axis=0), (weights * (1.0 - positive)).sum(axis=0)])
@@ -93,7 +93,7 @@ def test_several_classes_are_combined_without_the_row(arviz, rng):
         found = left_out(own, X, codes == number) + left_out(opposite, X, codes != number)[::-1]
         probabilities.append(0.5 * found)
     positive, negative = np.moveaxis(np.array(probabilities), 1, 0)
-    expected = np.log(combined(positive, negative)[codes, np.arange(90)])
+    expected = np.log(combine_odds(positive, negative)[codes, np.arange(90)])
     posterior = Posterior(tuple(regressions))
     assert log_predictive(labeling_logs(posterior, X, codes), codes) == pytest.approx(expected, abs=0.02)
     assert get_elpd(arviz.loo(posterior_tree(posterior, X, codes))) == pytest.approx(expected.sum(), abs=0.1)

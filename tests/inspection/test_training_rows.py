@@ -25,7 +25,7 @@ def drawn(kind, n_rows, rng):
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "binary"])
 def test_new_rows_raise_no_alarm(kind, rng):
     """With 300 sets of new rows at level 1e-4 each, one alarm has a probability of 3 %, two of less than 5e-4."""
-    known = TrainingRows.of(drawn(kind, 800, rng))
+    known = TrainingRows.from_rows(drawn(kind, 800, rng))
     alarms = [
         find_overlap(known, drawn(kind, size, rng)).has_training_rows for size in (5, 50, 800) for _ in range(100)
     ]
@@ -38,7 +38,7 @@ def test_training_rows_are_found(kind, share, rng):
     rows = drawn(kind, 800, rng)
     n_old = int(300 * share)
     asked = np.concatenate([rows[:n_old], drawn(kind, 300 - n_old, rng)])
-    found = find_overlap(TrainingRows.of(rows), asked)
+    found = find_overlap(TrainingRows.from_rows(rows), asked)
     assert found.has_training_rows
     assert found.share == pytest.approx(share, abs=0.2 if kind == "mixed" else 0.01)
     assert found.is_whole == (share == 1.0)
@@ -49,7 +49,7 @@ def test_training_rows_are_found(kind, share, rng):
 def test_the_whole_table_is_found_however_few_its_values(rng):
     """The checksum finds it in any order; without one of its rows it cannot be told from new rows."""
     rows = drawn("binary", 400, rng)
-    known = TrainingRows.of(rows)
+    known = TrainingRows.from_rows(rows)
     assert find_overlap(known, rows[::-1]).is_whole
     assert not find_overlap(known, rows[1:]).has_training_rows
 
@@ -58,7 +58,7 @@ def test_training_rows_are_found_where_hashes_are_a_share(rng, monkeypatch):
     """It is then unknown which rows they are, but their number is estimated."""
     monkeypatch.setattr(training_rows, "MAX_HASHES", 1000)
     rows = drawn("numbers", 8000, rng)
-    found = find_overlap(TrainingRows.of(rows), np.concatenate([rows[:600], drawn("numbers", 600, rng)]))
+    found = find_overlap(TrainingRows.from_rows(rows), np.concatenate([rows[:600], drawn("numbers", 600, rng)]))
     assert found.is_known is None
     assert found.share == pytest.approx(0.5, abs=0.2)
     assert found.in_words().startswith("About ")

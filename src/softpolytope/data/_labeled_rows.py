@@ -82,7 +82,7 @@ class InMemoryRows:
     def training_rows(self) -> TrainingRows:
         """Return hashes of the rows of positive weight."""
         design = sparse.csr_array(self.design) if sparse.issparse(self.design) else self.design
-        return TrainingRows.of(design[:, 1:], self.row_weights)
+        return TrainingRows.from_rows(design[:, 1:], self.row_weights)
 
     def dataset(self) -> InMemoryDataset:
         """Return the distinct rows, not standardized."""

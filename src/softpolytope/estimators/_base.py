@@ -186,7 +186,7 @@ class SoftplusBase(
             earlier = []
         if earlier and fingerprint is not None:
             known = self._training_rows
-            fingerprint = None if known is None else known.followed_by(fingerprint)
+            fingerprint = None if known is None else known.with_later_fit(fingerprint)
         if not earlier:
             self._n_burn_in = settings.schedule.n_burn_in
         callback = make_callback(self, settings, problems)

@@ -75,7 +75,7 @@ def add_classifier(builder: Builder, rows: str, model: FittedModel, output_type:
     """Add the nodes of a classifier, and return the names of label and probabilities."""
     doubles = builder.node("Cast", [rows], to=_type_code("float64"))
     columns = [
-        _add_regression(builder, doubles, [labeling.chosen(model.estimate) for labeling in regression.labelings])
+        _add_regression(builder, doubles, [labeling.select_draws(model.estimate) for labeling in regression.labelings])
         for regression in model.posterior.regressions
     ]
     if len(columns) == 1:

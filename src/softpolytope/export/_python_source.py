@@ -72,7 +72,7 @@ def _rate(experts, x):
 def python_source(model: FittedModel) -> str:
     """Return the text of a module with `predict_proba(x)` and `predict(x)` for one row."""
     regressions = [
-        [_draws_literal(labeling.chosen(model.estimate)) for labeling in regression.labelings]
+        [_draws_literal(labeling.select_draws(model.estimate)) for labeling in regression.labelings]
         for regression in model.posterior.regressions
     ]
     text = repr(regressions).replace("], [", "],\n [")

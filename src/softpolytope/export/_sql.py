@@ -35,7 +35,9 @@ def sql_probability(model: FittedModel, columns: Sequence[str], target: object =
     writer = _Writer(names, _prefix([*columns, table or ""]))
     tables = _Tables(f"{writer.prefix}t")
     for number, regression in enumerate(regressions):
-        writer.add_probabilities(tables, [labeling.chosen(model.estimate) for labeling in regression.labelings], number)
+        writer.add_probabilities(
+            tables, [labeling.select_draws(model.estimate) for labeling in regression.labelings], number
+        )
     if len(regressions) == 1:
         return tables.query(tables.sums[0] if code == 1 else tables.sums[1])
     odds = [f"{writer.prefix}o{number}" for number in range(len(regressions))]

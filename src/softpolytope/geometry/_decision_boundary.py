@@ -64,7 +64,7 @@ class Decision:
         """Return the hyperplane that separates the classes, if it is a single one."""
         if len(self.posterior.regressions) > 1 or len(self.posterior.regressions[0].labelings) > 1:
             return None
-        draws = self.posterior.regressions[0].labelings[0].chosen(self.estimate)
+        draws = self.posterior.regressions[0].labelings[0].select_draws(self.estimate)
         if draws.coefficients.shape[:2] != (1, 1):
             return None
         criterion, intercept = float(criterion_offsets(draws.expert_weights, 0.5, 1)[0, 0]), draws.coefficients[0, 0, 0]
@@ -79,7 +79,7 @@ class Decision:
     def largest_coefficients(self) -> FloatArray:
         """Return the largest magnitude of each coefficient over experts and layers, (1 + features,)."""
         labelings = [labeling for regression in self.posterior.regressions for labeling in regression.labelings]
-        sizes = [np.abs(labeling.chosen(self.estimate).coefficients) for labeling in labelings]
+        sizes = [np.abs(labeling.select_draws(self.estimate).coefficients) for labeling in labelings]
         return np.asarray(np.max([size.max(axis=(0, 1), initial=0.0) for size in sizes], axis=0))
 
     def gap_gradients(self, X: FloatArray, is_wanted: BoolArray) -> FloatArray:
@@ -99,14 +99,14 @@ def _log_odds_gradients(regression: RegressionPosterior, X: FloatArray, estimate
     positive, negative = regression.probabilities(X, estimate)
     gradients = np.zeros(X.shape)
     for sign, labeling in zip((1.0, -1.0), regression.labelings, strict=False):
-        gradients += sign * _mean_probability_gradients(labeling.chosen(estimate), X)
+        gradients += sign * _mean_probability_gradients(labeling.select_draws(estimate), X)
     gradients /= len(regression.labelings)
     return gradients * (1.0 / np.maximum(positive, SMALLEST) + 1.0 / np.maximum(negative, SMALLEST))[:, None]
 
 
 def _mean_probability_gradients(draws: Draws, X: FloatArray) -> FloatArray:
     """Return the derivatives of the mean over draws of 1 - e^-lambda, (rows, features)."""
-    survivals = np.exp(-draws.rate_function()(np.ascontiguousarray(X)))
+    survivals = np.exp(-draws.rates(np.ascontiguousarray(X)))
     expert_draws = np.repeat(np.arange(len(draws)), np.diff(draws.starts))
     predictors = linear_predictors(draws.coefficients, X)
     rates = np.exp(log_contributions_at(predictors, draws.expert_weights))

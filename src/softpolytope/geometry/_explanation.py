@@ -140,7 +140,7 @@ def explain_rows(model: FittedModel, rows: Design, threshold: float = 0.5, level
 def _posterior_columns(draws: Draws, rows: Design, threshold: float, level: float) -> Columns:
     """Return intervals of the rates over draws, and the share of draws in which some expert votes yes."""
     tail = 0.5 * (1.0 - level)
-    rates = draws.rate_function()(rows)
+    rates = draws.rates(rows)
     low, high = np.quantile(rates, [tail, 1.0 - tail], axis=0)
     has_yes = np.zeros(rows.shape[0])
     for number in range(len(draws)):

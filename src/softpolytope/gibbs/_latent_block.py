@@ -22,7 +22,7 @@ from softpolytope.gibbs._kernels import allocation as _allocation
 from softpolytope.gibbs._kernels import augment as _augment
 from softpolytope.gibbs._kernels import gram as _gram
 from softpolytope.gibbs._kernels import rates as _rates
-from softpolytope.model import Workspace
+from softpolytope.gibbs._workspace import Workspace
 from softpolytope.model._kernels.vector_math import vector_exp
 from softpolytope.parallel import read_only
 

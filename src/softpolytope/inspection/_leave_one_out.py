@@ -62,7 +62,7 @@ def log_predictive(given: list[LabelingLogs], codes: IndexArray) -> FloatArray:
         other[number] = logsumexp([item.left_out_other for item in sides], axis=0) - np.log(len(sides))
     if n_classes == 1:
         return np.asarray(own[0])
-    # As in `model.combined`: the probability of a class is proportional to its odds.
+    # As in `model.combine_odds`: the probability of a class is proportional to its odds.
     is_own = codes == np.arange(n_classes)[:, None]
     log_odds = np.where(is_own, own - other, other - own)
     return np.asarray(log_softmax(log_odds, axis=0)[codes, np.arange(len(codes))])
@@ -144,7 +144,7 @@ def pareto_fit(excess: FloatArray) -> tuple[float, float]:
 
 def _log_probabilities(labeling: LabelingPosterior, X: Design, is_positive: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return finite log-probabilities of the rows' labels and of the opposite labels, (draws, rows)."""
-    rates = np.minimum(labeling.draws.rate_function()(X), LARGEST)
+    rates = np.minimum(labeling.draws.rates(X), LARGEST)
     event = np.log(np.maximum(-np.expm1(-rates), TINY))
     return np.where(is_positive, event, -rates), np.where(is_positive, -rates, event)
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from softpolytope._typing import BoolArray
 from softpolytope.data import validate_rows
-from softpolytope.model import Design, FittedClassifier, TrainingRows, checksum_of, fitted_model, row_hashes
+from softpolytope.model import Design, FittedClassifier, TrainingRows, fitted_model, row_hashes, sum_hashes
 
 # Probability that rows unrelated to the training rows are taken for them.
 FALSE_ALARM = 1e-4
@@ -95,13 +95,13 @@ def find_overlap(known: TrainingRows, rows: Design) -> Overlap:
     """Compare validated rows with a fingerprint of training rows."""
     hashes = row_hashes(rows)
     n_rows = len(hashes)
-    if n_rows == known.n_rows and checksum_of(hashes) == known.checksum:
+    if n_rows == known.n_rows and sum_hashes(hashes) == known.checksum:
         return Overlap(n_rows, n_rows, 1.0, np.ones(n_rows, dtype=bool))
-    is_looked_up, is_known = known.is_looked_up(hashes), known.has(hashes)
+    is_looked_up, is_known = known.is_covered(hashes), known.contains(hashes)
     share = _share_known(known, hashes[is_looked_up])
     if share < MIN_SHARE:
         return Overlap(n_rows, 0, 0.0, np.zeros(n_rows, dtype=bool))
-    if known.n_halvings or known.chance_of_equal > MAX_PROBABILITY:
+    if known.n_halvings or known.match_probability > MAX_PROBABILITY:
         return Overlap(n_rows, round(share * n_rows), share, None)
     return Overlap(n_rows, int(is_known.sum()), float(is_known.mean()), is_known)
 
@@ -112,7 +112,7 @@ def _share_known(known: TrainingRows, hashes: NDArray[np.uint64]) -> float:
     Copies count once: a row that is frequent is frequent among new rows too.
     """
     distinct = np.unique(hashes)
-    n_known, chance = int(known.has(distinct).sum()), known.chance_of_equal
-    if not n_known or stats.binom.sf(n_known - 1, len(distinct), known.largest_chance_of_equal) > FALSE_ALARM:
+    n_known, chance = int(known.contains(distinct).sum()), known.match_probability
+    if not n_known or stats.binom.sf(n_known - 1, len(distinct), known.max_match_probability) > FALSE_ALARM:
         return 0.0
     return float((n_known / len(distinct) - chance) / (1.0 - chance)) if n_known < len(distinct) else 1.0

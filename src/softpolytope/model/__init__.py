@@ -13,8 +13,14 @@ from softpolytope.model._fitted import (
     encode_labels,
     fitted_model,
 )
-from softpolytope.model._flat_log_posterior import FlatLogPosterior, FlatPrior
-from softpolytope.model._log_posterior import CollapsedPrior, Design, Observations, log_posterior
+from softpolytope.model._log_posterior import (
+    CollapsedPrior,
+    Design,
+    FlatLogPosterior,
+    FlatPrior,
+    Observations,
+    log_posterior,
+)
 from softpolytope.model._posterior import (
     Draws,
     Estimate,
@@ -22,7 +28,7 @@ from softpolytope.model._posterior import (
     Posterior,
     RegressionPosterior,
     check_estimate,
-    combined,
+    combine_odds,
 )
 from softpolytope.model._prior import Prior
 from softpolytope.model._softplus import (
@@ -33,8 +39,7 @@ from softpolytope.model._softplus import (
     positive_probability,
     softplus,
 )
-from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRows, checksum_of, row_hashes
-from softpolytope.model._workspace import Workspace
+from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRows, row_hashes, sum_hashes
 
 __all__ = [
     "HASH_BITS",
@@ -54,11 +59,9 @@ __all__ = [
     "Prior",
     "RegressionPosterior",
     "TrainingRows",
-    "Workspace",
     "check_estimate",
-    "checksum_of",
     "class_index",
-    "combined",
+    "combine_odds",
     "encode_labels",
     "expected_counts",
     "fitted_model",
@@ -70,4 +73,5 @@ __all__ = [
     "positive_probability",
     "row_hashes",
     "softplus",
+    "sum_hashes",
 ]

@@ -1,4 +1,4 @@
-"""What the latent counts of positive rows are on average, given the parameters; no draws needed."""
+"""Means of the latent counts of positive rows, given the parameters, in closed form."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,12 +8,12 @@ from softpolytope.model._softplus import log_activations, log_poisson_rate, log_
 
 
 def expected_counts(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """Means of the latent counts m of positive rows, given the parameters and y = 1.
+    """Return the means of the latent counts m of positive rows, given the parameters and y = 1.
 
     At the top level the count of expert k is Poisson(r_k q_k) given that the sum over experts is at least one: its mean
-    is r_k q_k / (1 - e^-lambda). One level down, each of the counted is the sum of a logarithmic variate of mean
-    e^z / log(1 + e^z), z the logit of the layer between. That factor is never below one, so means never grow
-    with the level: where they stop falling, more layers have nothing to say (the paper's guide for choosing T).
+    is r_k q_k / (1 - e^-lambda). One level down, each count is replaced by a logarithmic variate of mean
+    e^z / log(1 + e^z), z the logit of the layer between. That factor is never below one, so means never
+    increase with the level: where they stop falling, more layers add nothing (the paper's guide for choosing T).
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ def expected_counts(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> F
     log_activation = log_activations(predictor)
     with np.errstate(divide="ignore"):
         log_weights = np.log(np.asarray(expert_weights, dtype=np.float64))
-    # If no expert has any weight there is no positive row to speak of.
+    # If all weights are zero, no row can be positive, and the means are zero.
     log_positive = np.where(np.isneginf(log_rate), 0.0, log_positive_probability(linear_predictor, expert_weights))
     log_top = log_weights[:, None] + log_activation[:, -1] - log_positive
     # z - log softplus(z) >= 0; rounding far below zero must not make it negative.
     steps = np.maximum(predictor + log_activation[:, :-1] - log_activation[:, 1:], 0.0)
-    climbs = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
+    rises = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(np.concatenate([log_top[:, None] + climbs, log_top[:, None]], axis=1)))
+        return np.asarray(np.exp(np.concatenate([log_top[:, None] + rises, log_top[:, None]], axis=1)))

@@ -1,4 +1,4 @@
-"""Fitted models as the rooms above see them: posterior, classes, features and how the fit was made."""
+"""Fitted models as other rooms see them: posterior, classes, features and how they were fitted."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -14,7 +14,7 @@ from softpolytope.model._training_rows import TrainingRows
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Names, standard deviations and ranges of the training rows' features, and which were integers there."""
+    """Names, standard deviations and ranges of the features in the training rows, and which were integers."""
 
     names: tuple[str, ...]
     scale: FloatArray  # (features,)
@@ -32,7 +32,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class FittedModel:
-    """Everything a fit found out that geometry, inspection, report and export may ask for."""
+    """Result of a fit, as geometry, inspection, report and export take it."""
 
     name: str  # of the classifier's class
     posterior: Posterior
@@ -55,7 +55,7 @@ class FittedModel:
 
     @property
     def has_posterior_spread(self) -> bool:
-        """Whether the spread of the draws is, or approximates, that of the posterior; that of plain modes does not."""
+        """Whether the spread of the draws approximates that of the posterior, which that of plain modes does not."""
         return self.inference == "gibbs" or self.is_bootstrap
 
     @property
@@ -65,14 +65,14 @@ class FittedModel:
 
     @property
     def targets(self) -> list[tuple[Any, Any]]:
-        """The class that each labeling of each regression votes for; of three or more, the second is a text."""
+        """Class that each labeling of each regression predicts; with three or more, the opposite is named by a text."""
         classes = self.classes.tolist()
         if len(classes) == 2:
             return [(classes[1], classes[0])]
         return [(name, f"not {name}") for name in classes]
 
     def check_has_chains(self, name: str) -> None:
-        """Raise unless the draws come from chains; `name` is what the user called."""
+        """Raise unless the draws come from chains; `name` is the function that the user called."""
         if self.inference != "gibbs":
             raise ValueError(
                 f'{name} requires posterior draws of chains, but this model was fitted with inference="map". Refit '
@@ -122,28 +122,28 @@ def encode_labels(y: ArrayLike, classes: NDArray[Any], n_rows: int) -> NDArray[n
 
 
 class FittedClassifier(Protocol):
-    """A fitted classifier of this package, as the rooms below `estimators` may know it."""
+    """Interface of a fitted classifier of this package for the rooms below `estimators`."""
 
     @property
     def model_(self) -> FittedModel:
         """The fitted model."""
         ...
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> FloatArray:  # rows of any type that the classifier takes
         """Return the probabilities of the classes."""
         ...
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:  # likewise
         """Return the most probable classes."""
         ...
 
 
 def fitted_model(estimator: object, purpose: str) -> FittedModel:
-    """Return the fitted model of a classifier of this package; `purpose` is what needs it, for the error."""
+    """Return the fitted model of a classifier of this package; `purpose` names the caller in the error."""
     if not hasattr(type(estimator), "model_"):
         raise ValueError(
-            f"{purpose} needs a classifier of softpolytope; got {type(estimator).__name__}. Of a pipeline, give the "
-            "last step, and rows as the steps before leave them."
+            f"{purpose} needs a classifier of softpolytope; got {type(estimator).__name__}. For a pipeline, pass its "
+            "last step, and rows transformed by the steps before it."
         )
     check_is_fitted(estimator)
     found: FittedModel = estimator.model_  # type: ignore[attr-defined]  # the class has it

@@ -9,6 +9,7 @@ with a, b the shape and rate of the coefficients' precisions, which are integrat
 sum includes the Jacobian of log r; without it there is no maximum, because r = 0 has infinite density.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.model._kernels import prior as _prior
 from softpolytope.model._softplus import log_softplus, log_softplus_derivative
 
 Design: TypeAlias = FloatArray | sparse.csr_array
@@ -23,7 +25,7 @@ Design: TypeAlias = FloatArray | sparse.csr_array
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """What the likelihood is of; column 0 of the design is the intercept."""
+    """Rows of the likelihood; column 0 of the design is the intercept."""
 
     design: Design  # (samples, columns), dense or CSR
     labels: BoolArray  # (samples,)
@@ -32,7 +34,7 @@ class Observations:
 
 @dataclass(frozen=True, slots=True)
 class CollapsedPrior:
-    """What the collapsed prior conditions on."""
+    """Parameters that the collapsed prior conditions on."""
 
     mass: float
     concentration: float
@@ -42,7 +44,7 @@ class CollapsedPrior:
 
 @dataclass(frozen=True, slots=True)
 class ValueAndGradient:
-    """A function of the parameters and its gradient."""
+    """Value of a function of the parameters, and its gradient."""
 
     value: float
     coefficients: FloatArray  # (experts, layers, columns)
@@ -57,7 +59,7 @@ class ValueAndGradient:
 
 
 def log_likelihood(observations: Observations, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
-    """Log likelihood of coefficients (experts, layers, columns) and log weights (experts,)."""
+    """Return the log likelihood of coefficients (experts, layers, columns) and log weights (experts,)."""
     design = observations.design
     n_experts, n_layers, _ = coefficients.shape
     n_samples = design.shape[0]
@@ -67,18 +69,18 @@ def log_likelihood(observations: Observations, coefficients: FloatArray, log_wei
         logits[layer] = (design @ coefficients[:, layer].T).T + log_activation
         log_activation = log_softplus(logits[layer])
 
-    value, log_slope = _value_and_top_slope(observations, log_weights[:, None] + log_activation)
+    value, top_derivative = _value_and_top_derivative(observations, log_weights[:, None] + log_activation)
     gradient = np.empty_like(coefficients)
-    # d value / d log q goes down: dlog q_{t+1}/dpsi is the slope, and dpsi/dlog q_t is 1.
-    slope = log_slope
+    # The derivative by log q is propagated down the layers: dpsi/dlog q_t is 1.
+    derivative = top_derivative
     for layer in reversed(range(n_layers)):
-        slope = slope * log_softplus_derivative(logits[layer])
-        gradient[:, layer] = (design.T @ slope.T).T
-    return ValueAndGradient(value, gradient, log_slope.sum(axis=1))
+        derivative = derivative * log_softplus_derivative(logits[layer])
+        gradient[:, layer] = (design.T @ derivative.T).T
+    return ValueAndGradient(value, gradient, top_derivative.sum(axis=1))
 
 
-def _value_and_top_slope(observations: Observations, log_terms: FloatArray) -> tuple[float, FloatArray]:
-    """Log likelihood, and its derivative by each log(r_k q_k), from those logarithms."""
+def _value_and_top_derivative(observations: Observations, log_terms: FloatArray) -> tuple[float, FloatArray]:
+    """Return the log likelihood and its derivative by each log(r_k q_k), given those logarithms."""
     largest = log_terms.max(axis=0)
     shares = np.exp(log_terms - largest)
     total = shares.sum(axis=0)
@@ -87,18 +89,18 @@ def _value_and_top_slope(observations: Observations, log_terms: FloatArray) -> t
     rate = np.exp(log_rate)
     is_positive = observations.labels
     # The derivative by log lambda is -lambda for a negative row, lambda / (e^lambda - 1) for a positive
-    # one; the latter tends to 1 as lambda vanishes, so the log of an unlikely row keeps its full pull.
+    # one; the latter tends to 1 as lambda vanishes, so the gradient of an unlikely row does not vanish.
     safe = np.clip(rate, 1e-20, 700.0)
-    pull = np.where(is_positive, safe / np.expm1(safe), -rate)
+    derivative = np.where(is_positive, safe / np.expm1(safe), -rate)
     log_positive = np.where(
         rate < 1.0, log_rate + np.log(-np.expm1(-safe) / safe), np.log1p(-np.exp(-np.maximum(rate, 1.0)))
     )
     values = np.where(is_positive, log_positive, -rate)
-    return float(observations.row_weights @ values), shares * (pull * observations.row_weights)
+    return float(observations.row_weights @ values), shares * (derivative * observations.row_weights)
 
 
 def log_prior(prior: CollapsedPrior, coefficients: FloatArray, log_weights: FloatArray) -> ValueAndGradient:
-    """Log density of coefficients and log weights, precisions integrated out, up to a constant."""
+    """Return the log density of coefficients and log weights, precisions integrated out, up to a constant."""
     rate = np.asarray(prior.precision_rate)[..., None] if np.ndim(prior.precision_rate) else prior.precision_rate
     power = prior.precision_shape + 0.5
     # log(1 + beta^2 / (2 b)) = 2 log hypot(1, beta / sqrt(2 b)), which cannot overflow.
@@ -118,7 +120,9 @@ def log_posterior(
     coefficients: FloatArray,
     log_weights: FloatArray,
 ) -> ValueAndGradient:
-    """Collapsed log posterior and its gradient, up to a constant.
+    """Return the collapsed log posterior and its gradient, up to a constant.
+
+    A plain implementation, for reference; `FlatLogPosterior` is the fast one.
 
     Examples
     --------
@@ -130,3 +134,49 @@ def log_posterior(
     [0.0]
     """
     return log_likelihood(observations, coefficients, log_weights) + log_prior(prior, coefficients, log_weights)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatPrior:
+    """Parameters of the collapsed prior as the compiled code takes them."""
+
+    precision_rates: FloatArray  # (experts, layers)
+    precision_shape: float
+    weight_shape: float  # mass / K
+    concentration: float
+
+
+class FlatLogPosterior:
+    """Log posterior as a function of one flat array of coefficients and log weights.
+
+    `likelihood` returns the log likelihood and its gradient in one array: `RowBlock.gradient` summed over blocks.
+    """
+
+    def __init__(
+        self,
+        likelihood: Callable[[FloatArray, FloatArray], FloatArray],
+        shape: tuple[int, int, int],
+        prior: FlatPrior,
+        *,
+        moves_weights: bool = True,
+    ) -> None:
+        self._likelihood = likelihood
+        self._shape = shape
+        self._prior = (prior.precision_rates, prior.precision_shape, prior.weight_shape, prior.concentration)
+        self._moves_weights = moves_weights
+        self._n_coefficients = int(np.prod(shape))
+
+    def parts(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients (experts, layers, columns) and log weights (experts,) as views."""
+        return position[: self._n_coefficients].reshape(self._shape), position[self._n_coefficients :]
+
+    def value_and_gradient(self, position: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient; the gradient by weights that are fixed is zero."""
+        coefficients, log_weights = self.parts(position)
+        total = self._likelihood(coefficients, log_weights)
+        gradient = total[1:]
+        own, own_weights = self.parts(gradient)
+        value = float(total[0]) + _prior.add_prior(coefficients, log_weights, *self._prior, own, own_weights)
+        if not self._moves_weights:
+            own_weights[:] = 0.0
+        return value, gradient

@@ -55,7 +55,7 @@ def test_one_labeling_alone(summed, circle):
     X, y = circle
     display = DecisionDisplay.from_estimator(summed, X, y, labeling=1, estimate="best", n_cells=10)
     best = summed.posterior_.regressions[0].labelings[1].best
-    np.testing.assert_allclose(display.values.ravel(), -np.expm1(-best.rate_function()(display.view.rows())[0]))
+    np.testing.assert_allclose(display.values.ravel(), -np.expm1(-best.rates(display.view.rows())[0]))
     assert display.colorbar_.ax.get_ylabel() == "P(in)"
     colors = [
         DecisionDisplay.from_estimator(summed, X, labeling=side, n_cells=4).ax_.images[0].get_cmap()(0.0)

@@ -74,8 +74,8 @@ def evaluate(model: FittedModel, subject: Subject, rows: FloatArray) -> FloatArr
         return _class_probability(model, subject.target.code, rows, is_deviation=is_deviation)
     posterior = subject.target.labelings[subject.labeling].posterior
     if subject.response in ("probability", "deviation"):
-        draws = posterior.chosen("mean" if is_deviation else subject.estimate or "mean")
-        values = -np.expm1(-draws.rate_function()(rows))
+        draws = posterior.select_draws("mean" if is_deviation else subject.estimate or "mean")
+        values = -np.expm1(-draws.rates(rows))
     else:
         draws = posterior.draws if subject.estimate == "mean" or is_deviation else posterior.best
         count = _criteria_of_largest if subject.response.startswith("criteria") else _n_votes
@@ -109,7 +109,7 @@ def log_margins(draws: Draws, rows: FloatArray, threshold: float) -> FloatArray:
     # Each expert becomes a draw of its own, since prediction is compiled: maps of many draws take a moment only.
     n_experts = len(draws.expert_weights)
     singles = replace(draws, starts=np.arange(n_experts + 1), log_likelihood=np.zeros(n_experts))
-    rates = np.maximum(singles.rate_function()(rows), np.finfo(np.float64).tiny)
+    rates = np.maximum(singles.rates(rows), np.finfo(np.float64).tiny)
     return np.asarray(np.log(rates) - np.log(needed_rate(threshold)))
 
 

@@ -31,8 +31,8 @@ class SoftplusRegression:
             raise KeyboardInterrupt
         traces = [chains[0] for chains in result.traces]
         self.best = [_best(trace) for trace in traces]
-        self._best_rates = [_join([draw]).rate_function() for draw in self.best]
-        self._rates = [_join(trace.draws).rate_function() for trace in traces]
+        self._best_rates = [_join([draw]).rates for draw in self.best]
+        self._rates = [_join(trace.draws).rates for trace in traces]
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Arrays for what is needed within one call of a kernel."""
+"""Arrays that are needed within one step only."""
 
 import math
 import threading
@@ -9,14 +9,14 @@ from softpolytope._typing import FloatArray
 
 
 class Workspace(threading.local):
-    """Arrays that every thread has for itself, and writes anew at every use.
+    """Arrays that each thread reuses from step to step.
 
-    New arrays of a block's size would come from the system and go back to it where memory is given back at once, as in
-    Dask's workers: that took a sixth of a sweep of the paper's scan.
+    Where freed memory returns to the system at once, as in Dask's workers, new arrays of a block's size would take a
+    sixth of the time of a sweep of the paper's scan.
 
     Examples
     --------
-    >>> from softpolytope.model import Workspace
+    >>> from softpolytope.gibbs._workspace import Workspace
     >>> space = Workspace()
     >>> space.empty("sums", (2, 3)).shape
     (2, 3)
@@ -26,7 +26,7 @@ class Workspace(threading.local):
         self._arrays: dict[str, FloatArray] = {}
 
     def empty(self, name: str, shape: tuple[int, ...]) -> FloatArray:
-        """An array with anything in it, valid until the same name is asked for again on this thread."""
+        """Return an array with arbitrary contents, valid until this thread requests the same name again."""
         size = math.prod(shape)
         array = self._arrays.get(name)
         if array is None or array.size < size:

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from softpolytope.model._workspace import Workspace
+from softpolytope.gibbs._workspace import Workspace
 
 
 def test_names_and_threads_have_arrays_of_their_own():
