@@ -161,18 +161,18 @@ def test_threshold_changes_the_picture(visit, any_model):
 
 
 def test_switching_an_expert_off_shows_the_best_draw_without_it(visit, modes):
-    """The view is told, the picture differs from the best draw's, and all comes back with the average."""
+    """The text names the view, the picture differs from the best draw's, and the average restores everything."""
     browser = visit(*modes)
     average = picture(browser)
     click(browser, "input[name=view][value=best]")
     best = picture(browser)
-    told = text(browser, "map-text")
-    assert "best mode alone." in told
+    before = text(browser, "map-text")
+    assert "best mode only." in before
     assert best != average
     click(browser, "#map-experts input")
     assert picture(browser) != best
     assert "1 expert switched off" in text(browser, "map-text")
-    assert text(browser, "map-text") != told
+    assert text(browser, "map-text") != before
     click(browser, "input[name=view][value=average]")
     assert picture(browser) == average
 
@@ -198,8 +198,8 @@ def test_features_classes_and_held_row_change_the_picture(visit, several):
     assert browser.run("return document.getElementById('map-second').value") == first
 
 
-def test_keyboard_moves_a_cross_and_tells_where_it_is(visit, any_model):
-    """The probability told is the model's at the medians and the place of the cross."""
+def test_keyboard_moves_a_cross_and_reports_its_probability(visit, any_model):
+    """The text has the probability of the model at the cross, with other features at their medians."""
     browser = visit(*any_model)
     before = picture(browser)
     browser.run(
@@ -228,7 +228,7 @@ def test_dots_have_tooltips(visit, modes):
 
 
 def test_every_column_sorts(visit, any_model):
-    """Up and down, told by aria-sort, the focus staying where it was."""
+    """Up and down, as aria-sort says, and the focus stays on the heading."""
     model, X, y = any_model
     browser = visit(model, X, y)
     change(browser, "rows-size", 100)
@@ -274,7 +274,7 @@ def test_least_certain_come_first_and_wrong_ones_can_be_had_alone(visit, modes):
     click(browser, "#rows-wrong")
     wrong = wanted[(model.predict(X) != y)[wanted]]
     assert [int(cell) for cell in column(browser, 0)] == wrong[:25].tolist()
-    assert f"{len(wrong)} wrong rows" in text(browser, "rows-status")
+    assert f"{len(wrong)} misclassified rows" in text(browser, "rows-status")
 
 
 def test_pages_turn(visit, modes):
@@ -300,7 +300,7 @@ def test_ten_thousand_rows(visit, modes):
     lowest = np.argsort(model.predict_proba(X)[:, 1].astype(np.float32), kind="stable")
     assert [int(cell) for cell in column(browser, 0)] == lowest[:100].tolist()
     click(browser, "#rows-wrong")
-    assert f"of {(model.predict(X) != y).sum():,} wrong rows" in text(browser, "rows-status")
+    assert f"of {(model.predict(X) != y).sum():,} misclassified rows" in text(browser, "rows-status")
     assert browser.messages == []
 
 

@@ -111,7 +111,7 @@ def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
 
 
 def test_where_only_about_how_many_is_known(trained):
-    """The new rows are not told apart, and held-out scores decide."""
+    """New rows cannot be identified, so held-out scores decide."""
     model, (X, y), _ = trained
     summary = summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT))
     vague = replace(summary, overlap=replace(summary.overlap, n_known=100, share=0.5, is_known=None))

@@ -78,7 +78,7 @@ def test_no_number_is_nan(any_model):
 
 
 def test_too_many_rows_leave_the_certain_ones_out(modes, monkeypatch):
-    """Wrong rows and the least certain stay, and the page is told which."""
+    """Misclassified and the least certain rows stay, with their numbers."""
     monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_PROBABILITY", 900)
     monkeypatch.setattr(payload, "MAX_CHARACTERS_OF_VALUES", 200)
     summary = summarize_model(*modes, NOTHING)

@@ -17,7 +17,7 @@ function segmentsAt(values, nx, ny, level) {
   return found;
 }
 
-// Of one cell with corners a (left, first row), b (right), c (right, next row), d (left).
+// The segments of one cell with corners a (left, first row), b (right), c (right, next row), d (left).
 function cellSegments(found, i, j, a, b, c, d) {
   const ends = [];
   if (a > 0 !== b > 0) ends.push(i + part(a, b), j);
@@ -26,7 +26,7 @@ function cellSegments(found, i, j, a, b, c, d) {
   if (d > 0 !== a > 0) ends.push(i, j + 1 - part(d, a));
   if (ends.length === 4) found.push(ends[0], ends[1], ends[2], ends[3]);
   if (ends.length === 8) {
-    // A saddle: the middle decides which corners belong together.
+    // A saddle: the value at the center decides which corners are connected.
     const joinsFirst = a + b + c + d > 0 === a > 0;
     const order = joinsFirst ? [0, 1, 2, 3] : [0, 3, 1, 2];
     for (const k of order) found.push(ends[2 * k], ends[2 * k + 1]);
@@ -34,7 +34,7 @@ function cellSegments(found, i, j, a, b, c, d) {
 }
 
 function part(from, to) {
-  // Infinite ends have no place between them; the middle will do.
+  // Between infinite values, use the middle.
   const share = from / (from - to);
   return Number.isFinite(share) ? share : 0.5;
 }

@@ -1,4 +1,4 @@
-// Numbers out of the page's data, and numbers into text.
+// Decodes the page's data, formats numbers, and creates elements.
 
 const KINDS = { f8: Float64Array, f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 
@@ -9,7 +9,7 @@ function decoded(item) {
   return new KINDS[item.type](bytes.buffer);
 }
 
-// A column of numbers as doubles, NaN where one is missing, or of texts as a list of those and their places in it.
+// A column of numbers as doubles, NaN where one is missing, or of texts as a list and indices into it.
 function columnOf(item) {
   const codes = decoded(item);
   if (!item.list) return { numbers: Float64Array.from(codes, (value) => item.start + value) };
@@ -19,7 +19,7 @@ function columnOf(item) {
   return { list: item.list, codes };
 }
 
-// The rows on the page; `place` counts those, `numbers` says which row of the user's each is.
+// The rows on the page; `place` is an index of these, and `numbers` has the user's row numbers.
 function rowsOf(data) {
   const rows = data.rows;
   const values = rows.values.map(columnOf);
@@ -38,16 +38,16 @@ function rowsOf(data) {
     decisions: decoded(rows.decisions),
     low: rows.low ? decoded(rows.low) : null,
     high: rows.high ? decoded(rows.high) : null,
-    // Of the second of two classes only, or of every class.
+    // Of the second of two classes, or of every class.
     probabilities: rows.probabilities.map((item) => Float64Array.from(decoded(item), (value) => value * scale)),
     valuePlace,
     values,
     columns,
-    chanceOf(place, code) {
+    probabilityOf(place, code) {
       if (this.probabilities.length > 1) return this.probabilities[code][place];
       return code === 1 ? this.probabilities[0][place] : 1 - this.probabilities[0][place];
     },
-    // The features of a row; null if there was no room for them.
+    // The features of a row; null if they were left out.
     vector(place) {
       const at = valuePlace[place];
       return at < 0 ? null : Float64Array.from(values, (column) => column.numbers[at]);
@@ -57,7 +57,7 @@ function rowsOf(data) {
       if (at < 0) return null;
       return column.list ? column.list[column.codes[at]] : column.numbers[at];
     },
-    // Where a row of the user's stands on the page; -1 if it does not.
+    // The place of a row by its number; -1 if it is not on the page.
     placeOf(number) {
       return this.n === this.nAll ? number : this.numbers.indexOf(number);
     },
@@ -76,13 +76,13 @@ function signed(value) {
   return value < 0 ? shown(value, 3) : "+" + shown(value, 3);
 }
 
-function shownChance(value) {
+function formatProbability(value) {
   if (value < 0.0005) return "< 0.001";
   return value > 0.9995 ? "> 0.999" : value.toFixed(3);
 }
 
 function percent(share) {
-  return (100 * share).toFixed(1) + "\u00a0%";
+  return (100 * share).toFixed(1) + "%";
 }
 
 function counted(number, noun) {
@@ -97,7 +97,7 @@ function element(name, attributes = {}, ...children) {
     if (value === true) found.setAttribute(key, "");
     else if (value !== false && value !== null) found.setAttribute(key, value);
   }
-  // Strings become text nodes: nothing from outside is ever read as HTML.
+  // Strings become text nodes, so no text is ever parsed as HTML.
   found.append(...children);
   return found;
 }

@@ -1,4 +1,4 @@
-// Draws a map on a canvas; what to draw comes as one object, a scene.
+// Draws a map on a canvas from one object, the scene.
 
 const LIGHT = {
   paper: "#ffffff", ink: "#1b1f24", soft: "#57606a", line: "#8c959f",
@@ -17,7 +17,7 @@ function channels(hex) {
   return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
-// Pixels of the plot within the canvas, and the places of values.
+// Position of the plot on the canvas, and conversion between values and pixels.
 function frameOf(width, height, bounds, hasUp) {
   const left = 52;
   const right = 10;
@@ -56,7 +56,7 @@ function drawScene(context, scene) {
   drawAxes(context, scene);
 }
 
-// Paper at the threshold, the color of a side towards certainty.
+// Colors from that of the paper, at the threshold, to that of a class, at certainty.
 function colorTable(theme) {
   const paper = channels(theme.paper);
   return theme.pale.map((hex) => {
@@ -73,11 +73,11 @@ function drawColors(context, scene) {
   const picture = new ImageData(nx, ny);
   for (let j = 0; j < ny; j++) {
     for (let i = 0; i < nx; i++) {
-      const chance = scene.probabilities[j * nx + i];
-      const isYes = chance > threshold;
-      const share = isYes ? (chance - threshold) / (1 - threshold) : (threshold - chance) / threshold;
+      const probability = scene.probabilities[j * nx + i];
+      const isYes = probability > threshold;
+      const share = isYes ? (probability - threshold) / (1 - threshold) : (threshold - probability) / threshold;
       const color = table[isYes ? 1 : 0][Math.round(100 * share)];
-      // Pictures begin at the top, grids at the bottom.
+      // The first row of a picture is its top, that of a grid its bottom.
       const at = 4 * ((ny - 1 - j) * nx + i);
       picture.data[at] = color[0];
       picture.data[at + 1] = color[1];
@@ -89,7 +89,7 @@ function drawColors(context, scene) {
   small.width = nx;
   small.height = ny;
   small.getContext("2d").putImageData(picture, 0, 0);
-  // Points of the grid are the middles of pixels, and the outer ones lie on the frame.
+  // Grid points are centers of pixels, and the outer ones lie on the frame.
   const halfX = frame.width / (nx - 1) / 2;
   const halfY = frame.height / (ny - 1) / 2;
   context.imageSmoothingEnabled = true;
@@ -119,21 +119,21 @@ function drawBoundary(context, scene) {
   }
 }
 
-// Of one feature: the probability as a curve, colored by side.
+// For one feature: the probability as a curve, colored by the prediction.
 function drawCurve(context, scene) {
   const { frame, surface, theme, threshold } = scene;
   const { left, right } = surface.spec.bounds;
-  const points = Array.from(scene.probabilities, (chance, i) => [frame.x(lerp(left, right, i / (surface.nx - 1))), chance]);
+  const points = Array.from(scene.probabilities, (probability, i) => [frame.x(lerp(left, right, i / (surface.nx - 1))), probability]);
   for (let i = 0; i + 1 < points.length; i++) {
     context.fillStyle = theme.pale[points[i][1] > threshold ? 1 : 0];
-    // Whole pixels, or seams would show.
+    // Whole pixels, because fractions leave visible seams.
     const from = Math.floor(points[i][0]);
     context.fillRect(from, frame.top, Math.ceil(points[i + 1][0]) - from, frame.height);
   }
   context.strokeStyle = theme.ink;
   context.lineWidth = 2.5;
   context.beginPath();
-  points.forEach(([x, chance], i) => (i ? context.lineTo(x, frame.y(chance)) : context.moveTo(x, frame.y(chance))));
+  points.forEach(([x, probability], i) => (i ? context.lineTo(x, frame.y(probability)) : context.moveTo(x, frame.y(probability))));
   context.stroke();
   context.lineWidth = 1;
   context.setLineDash([6, 4]);
@@ -144,7 +144,7 @@ function drawCurve(context, scene) {
   context.setLineDash([]);
 }
 
-// Outlines of the regions in which experts vote yes and lines of their faces; returns where their numbers belong.
+// Draws outlines of the regions in which experts vote yes, and their faces; returns the positions of their numbers.
 function drawExperts(context, scene) {
   const { surface, theme } = scene;
   const labels = [];
@@ -155,7 +155,7 @@ function drawExperts(context, scene) {
       const middle = middleOf(values, needed, surface, scene.frame, scene.hasUp);
       if (!middle) return;
       const isMarked = scene.marked && scene.marked.side === side && scene.marked.expert === expert;
-      // The labeling of the class itself has the second color, as its side of the map has.
+      // The labeling of a class itself has the second color, like its side of the map.
       context.strokeStyle = theme.strong[1 - side];
       drawFaces(context, scene, facesOf(surface, side, expert, needed), isMarked);
       if (scene.hasUp && surface.spec.model.nLayers > 1) {
@@ -185,7 +185,7 @@ function drawFaces(context, scene, faces, isMarked) {
   context.setLineDash([]);
 }
 
-// Where a u + b v = c crosses the view, [u1, v1, u2, v2], taken the steeper way round.
+// The line a u + b v = c across the view, [u1, v1, u2, v2], solved for the coordinate of larger slope.
 function lineInView({ a, b, c }, frame) {
   const left = frame.u(frame.left);
   const right = frame.u(frame.left + frame.width);
@@ -206,7 +206,7 @@ function clipped([u1, v1, u2, v2], { a, b, c }) {
   return to < 0 ? [u1, v1, ...middle] : [u1, v1, u2, v2];
 }
 
-// The middle of a region on the screen; null if it is not in view.
+// The center of a region on the screen; null if it is not in view.
 function middleOf(values, needed, surface, frame, hasUp) {
   const { nx, ny } = surface;
   let n = 0;
@@ -234,7 +234,7 @@ function drawLabel(context, theme, { x, y, text, side }) {
   context.strokeStyle = theme.halo;
   context.lineWidth = 2;
   context.beginPath();
-  // Experts of the class itself have angular labels, those of the opposite round ones.
+  // Experts of the class itself have square labels, those of the opposite labeling round ones.
   context.roundRect(x - width / 2, y - 10, width, 20, side ? 10 : 3);
   context.stroke();
   context.fill();
@@ -242,7 +242,7 @@ function drawLabel(context, theme, { x, y, text, side }) {
   context.fillText(text, x, y + 0.5);
 }
 
-// Test rows: triangles are the class shown, circles all others; a ring around those decided wrongly.
+// Rows: triangles for the class shown, circles for all others, with an outline if misclassified.
 function drawDots(context, scene) {
   const { theme } = scene;
   for (const dot of scene.dots) {
@@ -308,7 +308,7 @@ function drawAxes(context, scene) {
   context.restore();
 }
 
-// A text cut to a width.
+// A text, cut to fit a width.
 function fitted(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let cut = text;

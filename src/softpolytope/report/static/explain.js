@@ -1,4 +1,4 @@
-// Why the model says what it says of a row: the same numbers as `explain` gives in Python.
+// Explanations of predictions: the same numbers as `explain` in Python.
 
 // log(e^u - 1), the inverse of softplus.
 function logExpm1(u) {
@@ -20,7 +20,7 @@ function logLevels(predictors, first, nLayers) {
   return levels;
 }
 
-// How far each layer is beyond what it needs for the expert to just reach the threshold, the others as they are.
+// Margins of the layers: excess over the value at which the expert just reaches the threshold, other layers fixed.
 function marginsOf(predictors, first, levels, weight, threshold) {
   const nLayers = levels.length - 1;
   const margins = new Array(nLayers);
@@ -33,7 +33,7 @@ function marginsOf(predictors, first, levels, weight, threshold) {
   return margins;
 }
 
-// The layer on which a vote hangs, how far it is in standard deviations, and what feature would change it.
+// The layer that decides a vote, its margin in standard deviations, and the change of a feature that alters the vote.
 function bindingOf(draws, expert, margins, scale) {
   const nColumns = scale.length + 1;
   let found = { criterion: 1, marginSd: Infinity, feature: 0, change: Infinity };
@@ -54,7 +54,7 @@ function bindingOf(draws, expert, margins, scale) {
   return found;
 }
 
-// Experts of one labeling at a row, the largest share first, and what they come to.
+// Experts of one labeling at a row, the largest share first, with their total rate and number of yes votes.
 function explained(draws, x, nLayers, scale, threshold) {
   const predictors = predictorsAt(draws, x);
   const experts = Array.from(draws.weights, (weight, expert) => {
@@ -65,7 +65,7 @@ function explained(draws, x, nLayers, scale, threshold) {
     return { expert: expert + 1, weight, logRate, votesYes, ...bindingOf(draws, expert, margins, scale) };
   });
   const most = Math.max(...experts.map((item) => item.logRate));
-  // Shares by logarithms: they mean something where all rates underflow.
+  // Shares from logarithms, so that they are accurate where all rates underflow.
   const total = experts.reduce((sum, item) => sum + Math.exp(item.logRate - most), 0);
   for (const item of experts) item.share = Math.exp(item.logRate - most) / total;
   experts.sort((a, b) => b.share - a.share || a.expert - b.expert);
@@ -74,21 +74,21 @@ function explained(draws, x, nLayers, scale, threshold) {
 }
 
 function expertWords(item, names) {
-  const start = `expert ${item.expert} has ${(100 * item.share).toFixed(0)} % of the rate`;
+  const start = `expert ${item.expert} contributes ${(100 * item.share).toFixed(0)}% of the rate`;
   if (!Number.isFinite(item.marginSd)) return `${start}; no single criterion decides its vote`;
   const side = item.votesYes ? "beyond" : "short of";
   return (
     `${start} and is ${shown(Math.abs(item.marginSd), 2)} SD ${side} criterion ${item.criterion}` +
-    ` (${names[item.feature]} ${signed(item.change)} would bring it there)`
+    ` (${names[item.feature]} ${signed(item.change)} would reach it)`
   );
 }
 
-// One sentence on a labeling: who votes yes, and on what the leading experts' votes hang.
+// One sentence about a labeling: the number of yes votes, and the criteria that decide those of the leading experts.
 function explanationWords(found, target, names, mostExperts) {
   if (!found.experts.length) return `For “${target}”: no experts.`;
-  // Experts that give next to nothing may be millions of standard deviations away: not worth reading.
+  // Experts that contribute next to nothing may be millions of standard deviations away, so they are left out.
   const heard = found.experts.filter((item, k) => k === 0 || item.share >= 0.01).slice(0, mostExperts);
   const told = heard.map((item) => expertWords(item, names));
-  const votes = `For “${target}”: yes from ${found.nYes} of ${counted(found.experts.length, "expert")}`;
+  const votes = `For “${target}”: yes votes from ${found.nYes} of ${counted(found.experts.length, "expert")}`;
   return `${[votes, ...told].join("; ")}.`;
 }

@@ -1,6 +1,6 @@
-// The decision map: its controls, what it shows, and the same in words.
+// The decision map: its state, its controls, and its description in words.
 
-// Points of the grid along the longer side, at first and in the end; one feature can afford more.
+// Points of the grid along the longer side, for a first and a final picture, and along a single feature.
 const COARSE = 36;
 const FINE = 132;
 const FINE_ALONG = 320;
@@ -74,7 +74,7 @@ function startMap(data, model, rows) {
 
   function refresh() {
     if (!surface) return;
-    visible = surface.spec.view === "best" ? chancesOfExperts(surface, isOn) : surface.probabilities;
+    visible = surface.spec.view === "best" ? expertProbabilities(surface, isOn) : surface.probabilities;
     redraw();
     tell();
   }
@@ -111,7 +111,7 @@ function startMap(data, model, rows) {
     drawScene(context, scene);
   }
 
-  // Rows that are shown: evenly chosen, wrong ones last so that they are on top.
+  // Rows shown as dots: evenly spaced, misclassified ones last so that they are on top.
   function dotsIn(frame) {
     if (state.dots === "none") return [];
     const chosen = shownPlaces(rows, state.dots === "wrong");
@@ -119,7 +119,7 @@ function startMap(data, model, rows) {
       const at = rows.valuePlace[place];
       const isTarget = rows.labels[place] === state.code;
       const u = rows.values[surface.spec.first].numbers[at];
-      // Along one feature, rows stand at 1 or 0 by their label, a little apart.
+      // Along one feature, rows are placed at 1 or 0 by their label, with a small spread.
       const apart = (isTarget ? 1 : 0) + 0.045 * Math.sin(place * 2.4);
       const v = hasUp ? rows.values[surface.spec.second].numbers[at] : apart;
       return { place, x: frame.x(u), y: frame.y(v), isTarget, isWrong: rows.labels[place] !== rows.decisions[place] };
@@ -131,7 +131,7 @@ function startMap(data, model, rows) {
 
   function tell() {
     clearTimeout(textTimer);
-    // While a slider moves, a text that changes all the time would be read out all the time.
+    // Screen readers read every change aloud, so wait until a slider rests.
     textTimer = setTimeout(() => {
       byId("map-text").textContent = summary();
       canvas.setAttribute("aria-label", `Decision map of ${axesInWords()}`);
@@ -145,32 +145,32 @@ function startMap(data, model, rows) {
 
   function summary() {
     const found = sidesOf();
-    const yes = visible.reduce((sum, chance) => sum + (chance > state.threshold ? 1 : 0), 0) / visible.length;
+    const yes = visible.reduce((sum, probability) => sum + (probability > state.threshold ? 1 : 0), 0) / visible.length;
     const nNo = found.n - found.nYes;
     return (
       `${viewInWords()} At threshold ${state.threshold.toFixed(2)}, ${found.nYes.toLocaleString("en")} of ` +
-      `${counted(found.n, data.rows.noun)} (${percent(found.nYes / found.n)}) are on the side of “${target()}” and ` +
-      `${nNo.toLocaleString("en")} (${percent(nNo / found.n)}) on that of “${others()}”; ` +
-      `${percent((found.nFalse + found.nMissed) / found.n)} would be wrong: ${counted(found.nFalse, "row")} of ` +
-      `“${others()}” taken for “${target()}”, ${counted(found.nMissed, "row")} of “${target()}” missed. ` +
-      `Of the ${hasUp ? "area" : "range"} shown, ${percent(yes)} is on the side of “${target()}”.`
+      `${counted(found.n, data.rows.noun)} (${percent(found.nYes / found.n)}) are predicted “${target()}” and ` +
+      `${nNo.toLocaleString("en")} (${percent(nNo / found.n)}) “${others()}”. ` +
+      `${percent((found.nFalse + found.nMissed) / found.n)} are misclassified: ${counted(found.nFalse, "row")} of ` +
+      `“${others()}” as “${target()}”, and ${counted(found.nMissed, "row")} of “${target()}” as “${others()}”. ` +
+      `The prediction is “${target()}” in ${percent(yes)} of the ${hasUp ? "area" : "range"} shown.`
     );
   }
 
   function viewInWords() {
     const one = data.model.drawNoun;
-    if (state.view === "average") return `Shown is the average over ${counted(data.model.nKept, one)}.`;
+    if (state.view === "average") return `The map shows the average over ${counted(data.model.nKept, one)}.`;
     const nOff = state.off.size;
-    return `Shown is the best ${one} alone${nOff ? `, with ${counted(nOff, "expert")} switched off` : ""}.`;
+    return `The map shows the best ${one} only${nOff ? `, with ${counted(nOff, "expert")} switched off` : ""}.`;
   }
 
   function sidesOf() {
     const found = { n: 0, nYes: 0, nFalse: 0, nMissed: 0 };
     for (let place = 0; place < rows.n; place++) {
-      const chance = rowChance(place);
-      if (chance === null) continue;
+      const probability = rowProbability(place);
+      if (probability === null) continue;
       const isTarget = rows.labels[place] === state.code;
-      const isYes = chance > state.threshold;
+      const isYes = probability > state.threshold;
       found.n += 1;
       found.nYes += isYes;
       found.nFalse += isYes && !isTarget;
@@ -179,12 +179,12 @@ function startMap(data, model, rows) {
     return found;
   }
 
-  // P(class) of a row: the model's own, or that of the experts of the best draw that are on.
-  function rowChance(place) {
-    if (state.view === "average") return rows.chanceOf(place, state.code);
+  // P(class) of a row: by the model, or by the experts of the best draw that are switched on.
+  function rowProbability(place) {
+    if (state.view === "average") return rows.probabilityOf(place, state.code);
     if (rows.valuePlace[place] < 0) return null;
     if (!rates || rates.code !== state.code) rates = ratesOfRows(model, rows, state.code);
-    return rates.chanceOf(place, isOn);
+    return rates.probabilityOf(place, isOn);
   }
 
   // Pointer and keyboard.
@@ -226,17 +226,17 @@ function startMap(data, model, rows) {
     const x = origin();
     x[state.first] = at.u;
     if (hasUp) x[state.second] = at.v;
-    const near = byId("map-tip").hidden ? "" : ` Near it: ${byId("map-tip").innerText.replace(/\n/g, ", ")}.`;
+    const near = byId("map-tip").hidden ? "" : ` Nearby: ${byId("map-tip").innerText.replace(/\n/g, ", ")}.`;
     const up = hasUp ? `, ${features.names[state.second]} ${shown(at.v)}` : "";
-    const chance = chanceAt(x);
-    return `${features.names[state.first]} ${shown(at.u)}${up}: P(${target()}) = ${shownChance(chance)}.${near}`;
+    const probability = probabilityAt(x);
+    return `${features.names[state.first]} ${shown(at.u)}${up}: P(${target()}) = ${formatProbability(probability)}.${near}`;
   }
 
-  function chanceAt(x) {
+  function probabilityAt(x) {
     if (state.view === "average") return probabilities(model, x, "average")[state.code];
     const sides = labelingsOf(model, state.code).map((item) => contributionsAt(item.best, x, model.nLayers));
     const sums = sides.map((side, k) => side.reduce((sum, value, expert) => (isOn(k, expert) ? sum + value : sum), 0));
-    return chanceFromRates(sums, isBinary ? null : otherOdds(model, x, state.code));
+    return probabilityFromRates(sums, isBinary ? null : otherOdds(model, x, state.code));
   }
 
   // Controls.

@@ -1,4 +1,4 @@
-// What the map is put together from: which features and rows to show, tooltips, legend, wiring.
+// Parts of the map: choice of features and rows, tooltips, legend, and event handlers.
 
 // Features by the size of their effects, in standard deviations, over the experts of the best draws.
 function leadingFeatures(model, features) {
@@ -14,13 +14,13 @@ function leadingFeatures(model, features) {
   return sizes.map((_, k) => k).sort((a, b) => sizes[b] - sizes[a]);
 }
 
-// The features of the first view; of two, in the order of the user's columns.
+// The features shown first; if there are only two, in the order of the user's columns.
 function leadingPair(model, features) {
   if (model.nFeatures === 1) return [0, -1];
   return model.nFeatures === 2 ? [0, 1] : leadingFeatures(model, features);
 }
 
-// Places of rows with values, evenly chosen if there are many.
+// Rows with values, evenly spaced if there are many.
 function shownPlaces(rows, isWrongOnly) {
   const all = [];
   for (let place = 0; place < rows.n; place++) {
@@ -49,8 +49,8 @@ function tipLines(data, rows, place, code) {
   const isWrong = rows.labels[place] !== rows.decisions[place];
   const lines = [
     `Row ${rows.numbers[place]}: ${label}`,
-    `P(${data.classes[code]}) = ${shownChance(rows.chanceOf(place, code))}`,
-    `decided ${data.classes[rows.decisions[place]]}${isWrong ? ", which is wrong" : ""}`,
+    `P(${data.classes[code]}) = ${formatProbability(rows.probabilityOf(place, code))}`,
+    `predicted ${data.classes[rows.decisions[place]]}${isWrong ? " (wrong)" : ""}`,
   ];
   for (const column of rows.columns.slice(0, 6)) lines.push(`${column.name}: ${cellText(rows.cell(column, place))}`);
   return lines.map((line, k) => element("div", k ? {} : { class: "tip-title" }, line));
@@ -62,7 +62,7 @@ function cellText(value) {
   return typeof value === "number" ? shown(value, 5) : value;
 }
 
-// Contributions of all experts of a class's labelings at all rows, so that switching is a matter of sums.
+// Contributions of all experts of a class's labelings at all rows, so that switching experts only changes sums.
 function ratesOfRows(model, rows, code) {
   const labelings = labelingsOf(model, code);
   const tables = new Array(rows.n).fill(null);
@@ -75,13 +75,13 @@ function ratesOfRows(model, rows, code) {
   }
   return {
     code,
-    chanceOf(place, isOn) {
+    probabilityOf(place, isOn) {
       const sums = tables[place].map((values, side) => {
         let sum = 0;
         for (let expert = 0; expert < values.length; expert++) if (isOn(side, expert)) sum += values[expert];
         return sum;
       });
-      return chanceFromRates(sums, odds[place]);
+      return probabilityFromRates(sums, odds[place]);
     },
   };
 }
@@ -89,7 +89,7 @@ function ratesOfRows(model, rows, code) {
 // log of the sum of the odds of all classes but one, by the best draws.
 function otherOdds(model, x, code) {
   const pairs = model.regressions.map((labelings) =>
-    fused(labelings.map((item) => meanChances(item.best, predictorsAt(item.best, x), model.nLayers)))
+    fused(labelings.map((item) => meanProbabilities(item.best, predictorsAt(item.best, x), model.nLayers)))
   );
   return logOddsOfOthers(pairs, code);
 }
@@ -101,19 +101,19 @@ function legendOf(target, others, hasLayers, rows) {
   const nShown = Math.min(rows.nValues, MAX_DOTS);
   const part = nShown < rows.nAll ? ` (${nShown.toLocaleString("en")} of ${rows.nAll.toLocaleString("en")} rows)` : "";
   const found = [
-    key("area side1", `side of “${target}”`),
-    key("area side0", `side of “${others}”; weaker where less sure`),
+    key("area side1", `predicted “${target}”`),
+    key("area side0", `predicted “${others}”; paler where less certain`),
     key("boundary", "threshold"),
     key("triangle", `row of “${target}”${part}`),
     key("circle", `row of “${others}”`),
-    key("ring", "decided wrongly"),
+    key("ring", "misclassified"),
   ];
-  if (hasLayers) found.push(key("outline", "where an expert alone says yes"));
-  found.push(key("face", hasLayers ? "faces that hold its region" : "where an expert alone begins to say yes"));
+  if (hasLayers) found.push(key("outline", "where an expert alone votes yes"));
+  found.push(key("face", hasLayers ? "faces that contain its region" : "where an expert alone starts to vote yes"));
   return found;
 }
 
-// Wiring.
+// Event handlers.
 
 function connectMap(map, rows, hasUp) {
   const { canvas, state } = map;
@@ -145,7 +145,7 @@ function connectMap(map, rows, hasUp) {
   });
   for (const radio of document.querySelectorAll("#map-form input[name=view]")) {
     radio.addEventListener("change", () => {
-      // The average has all its experts.
+      // The average includes all experts.
       state.off.clear();
       map.showExperts();
       map.setView(radio.value);
@@ -157,7 +157,7 @@ function connectMap(map, rows, hasUp) {
   new ResizeObserver(map.redraw).observe(canvas);
 }
 
-// The two features change places rather than be the same.
+// The two features are swapped if the same one is chosen twice.
 function pickFeature(map, one, other) {
   const { state } = map;
   const value = Number(byId(`map-${one}`).value);
@@ -176,7 +176,7 @@ function connectHold(map, rows, onChange) {
     byId("map-row-label").hidden = !isRow;
     const place = rows.placeOf(Number(byId("map-row").value));
     const isKnown = place >= 0 && place < rows.n && rows.valuePlace[place] >= 0;
-    byId("map-row").setCustomValidity(isKnown ? "" : "There is no such row on this page.");
+    byId("map-row").setCustomValidity(isKnown ? "" : "This row is not on the page.");
     if (isRow && !isKnown) byId("map-row").reportValidity();
     else map.holdRow(isRow ? place : -1);
   };
@@ -195,7 +195,7 @@ function connectPointer(map, canvas) {
   canvas.addEventListener("keydown", map.moveCross);
 }
 
-// A picture in light colors for paper, whatever the theme.
+// A picture for printing, in light colors in either theme.
 function mapPicture(map) {
   const scene = map.sceneOf(820, 600, LIGHT);
   const canvas = element("canvas", { width: 1640, height: 1200 });

@@ -1,4 +1,4 @@
-// The model itself: P(y = 1) = 1 - exp(-lambda), lambda = sum_k r_k q_k, in doubles, as Python computes it.
+// The model: P(y = 1) = 1 - exp(-lambda), lambda = sum_k r_k q_k, in doubles as in Python.
 
 const SMALLEST = 2.2250738585072014e-308;
 
@@ -30,7 +30,7 @@ function activationOf(predictors, first, nLayers) {
   return activation;
 }
 
-// The same for numbers of any size.
+// The same in logarithms, for predictors of any size.
 function activationByLogs(predictors, first, nLayers) {
   let activation = 1;
   let logActivation = 0;
@@ -72,7 +72,7 @@ function rateOf(draws, draw, predictors, nLayers) {
 }
 
 // Means over draws of 1 - exp(-lambda) and exp(-lambda).
-function meanChances(draws, predictors, nLayers) {
+function meanProbabilities(draws, predictors, nLayers) {
   let positive = 0;
   let negative = 0;
   for (let draw = 0; draw < draws.nDraws; draw++) {
@@ -102,7 +102,7 @@ function combined(pairs) {
 // Probabilities of all classes for one row, by "average" or "best".
 function probabilities(model, x, view) {
   const pairs = model.regressions.map((labelings) =>
-    fused(labelings.map((item) => meanChances(item[view], predictorsAt(item[view], x), model.nLayers)))
+    fused(labelings.map((item) => meanProbabilities(item[view], predictorsAt(item[view], x), model.nLayers)))
   );
   return combined(pairs);
 }
@@ -113,7 +113,7 @@ function contributionsAt(draws, x, nLayers) {
   return draws.weights.map((weight, expert) => weight * activationOf(predictors, expert * nLayers, nLayers));
 }
 
-// x'beta over a plane: start + across * u + up * v for every expert and layer; `second` is -1 if there is one feature.
+// x'beta on a plane: start + across * u + up * v for every expert and layer; `second` is -1 if there is one feature.
 function projected(draws, origin, first, second) {
   const held = Float64Array.from(origin);
   held[first] = 0;
@@ -131,7 +131,7 @@ function predictorsOnPlane(plane, u, v, out) {
   }
 }
 
-// The labelings that speak of a class: of two classes the first labeling is about the second class.
+// The labelings about a class; with two classes, the first labeling is about the second class.
 function labelingsOf(model, code) {
   return model.nClasses === 2 ? model.regressions[0] : model.regressions[code];
 }

@@ -27,7 +27,7 @@ document.documentElement.classList.add("has-script");
 const map = startMap(data, model, rows);
 const table = startTable(data, model, rows);
 preparePaper(map, table);
-// For those who look under the bonnet, and for tests.
+// For debugging and tests.
 window.softpolytope = {
   probabilities: (x, view = "average") => probabilities(model, x, view),
   explain: (x, code, side, threshold = 0.5) =>

@@ -1,6 +1,6 @@
-// The model over the plane of two features, or along one: what the map is drawn from.
+// The model on the plane of two features, or along one: the values that the map shows.
 
-// Milliseconds of work after which the page is given a turn.
+// Milliseconds of work between pauses for the page to respond.
 const SLICE = 14;
 
 // What to compute; two specs of the same key give the same surface.
@@ -22,7 +22,7 @@ function* surfaceSteps(spec, nx, ny) {
     probabilities: new Float64Array(nx * ny),
     // By labeling of the class shown: r q of every expert at every point.
     experts: bestPlans[own].map((plan) => Array.from(plan.draws.weights, () => new Float64Array(nx * ny))),
-    // Of several classes, log odds of the others by the best draw: [their largest, sum of exp below it].
+    // With several classes, the log odds of the others by the best draw.
     others: regressions.length > 1 && view === "best" ? new Float64Array(nx * ny) : null,
   };
   for (let j = 0; j < ny; j++) {
@@ -48,7 +48,7 @@ function planOf(draws, spec) {
 function fillPoint(surface, plans, bestPlans, own, at, u, v) {
   const { view, code, model } = surface.spec;
   if (view === "average") {
-    const pairs = plans.map((labelings) => fused(labelings.map((plan) => chancesOnPlane(plan, u, v))));
+    const pairs = plans.map((labelings) => fused(labelings.map((plan) => probabilitiesOnPlane(plan, u, v))));
     surface.probabilities[at] = combined(pairs)[model.nClasses === 2 ? 1 : code];
   }
   bestPlans[own].forEach((plan, side) => {
@@ -58,14 +58,14 @@ function fillPoint(surface, plans, bestPlans, own, at, u, v) {
     });
   });
   if (surface.others) {
-    const pairs = bestPlans.map((labelings) => fused(labelings.map((plan) => chancesOnPlane(plan, u, v))));
+    const pairs = bestPlans.map((labelings) => fused(labelings.map((plan) => probabilitiesOnPlane(plan, u, v))));
     surface.others[at] = logOddsOfOthers(pairs, own);
   }
 }
 
-function chancesOnPlane(plan, u, v) {
+function probabilitiesOnPlane(plan, u, v) {
   predictorsOnPlane(plan.plane, u, v, plan.predictors);
-  return meanChances(plan.draws, plan.predictors, plan.nLayers);
+  return meanProbabilities(plan.draws, plan.predictors, plan.nLayers);
 }
 
 // log of the sum of the odds of all classes but one.
@@ -79,26 +79,26 @@ function logOdds([up, down]) {
   return Math.log(Math.max(up, SMALLEST)) - Math.log(Math.max(down, SMALLEST));
 }
 
-// P(class) by the best draw from the rates of its labelings, and of several classes the odds of the others.
-function chanceFromRates(rates, logOther) {
+// P(class) by the best draw from the rates of its labelings and, with several classes, the odds of the others.
+function probabilityFromRates(rates, logOther) {
   const pair = fused(rates.map((rate) => [-Math.expm1(-rate), Math.exp(-rate)]));
   if (logOther === null) return pair[0];
   return 1 / (1 + Math.exp(logOther - logOdds(pair)));
 }
 
-// P(class) at every point by those experts of the best draw that are on.
-function chancesOfExperts(surface, isOn) {
+// P(class) at every point by the experts of the best draw that are switched on.
+function expertProbabilities(surface, isOn) {
   const probabilities = new Float64Array(surface.nx * surface.ny);
   for (let at = 0; at < probabilities.length; at++) {
     const rates = surface.experts.map((experts, side) =>
       experts.reduce((sum, values, expert) => (isOn(side, expert) ? sum + values[at] : sum), 0)
     );
-    probabilities[at] = chanceFromRates(rates, surface.others ? surface.others[at] : null);
+    probabilities[at] = probabilityFromRates(rates, surface.others ? surface.others[at] : null);
   }
   return probabilities;
 }
 
-// Runs the steps in slices of time; returns a function that stops them.
+// Runs the steps in time slices; returns a function that stops them.
 function runInSlices(steps, onDone) {
   let isStopped = false;
   function slice() {
@@ -120,8 +120,8 @@ function neededBySide(side, threshold) {
   return neededRate(side === 0 ? threshold : 1 - threshold);
 }
 
-// Lines a u + b v = c that hold the region of an expert on the plane: of each sum of layers from one upwards, as far
-// out as the points of the region reach; of a single layer the region's very edge.
+// Lines a u + b v = c that contain the region of an expert on the plane: one for each sum of layers from a layer
+// upwards, as far out as the grid points of the region; for a single layer, the edge of the region.
 function facesOf(surface, side, expert, needed) {
   const { spec, nx, ny } = surface;
   const { nLayers } = spec.model;

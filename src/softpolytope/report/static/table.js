@@ -1,8 +1,8 @@
-// The table of rows: sorted, filtered, a page at a time; explanations are made for the rows in sight.
+// The table of rows: sorted, filtered and paged; explanations are computed for the rows in view.
 
-// Rows that a printed table may have.
+// Rows of a printed table.
 const MAX_PRINTED = 150;
-// Columns of values in the table; all of them are in a row's details.
+// Columns of values in the table; a row's details have all of them.
 const MAX_COLUMNS = 6;
 
 function startTable(data, model, rows) {
@@ -42,14 +42,14 @@ function startTable(data, model, rows) {
     const text = (number) => number.toLocaleString("en");
     const last = Math.min(first + state.size, order.length);
     const which = order.length ? `${text(first + 1)} to ${text(last)} of ` : "";
-    const part = `(the page holds ${text(rows.n)} of ${text(rows.nAll)}: the wrong and least certain ones)`;
-    const what = `${text(order.length)} ${state.isWrong ? "wrong rows" : "rows"}${rows.n < rows.nAll ? ` ${part}` : ""}`;
-    return `${which}${what}, by ${columns[state.column].name}, ${state.isDown ? "descending" : "ascending"}.`;
+    const part = `(the page has ${text(rows.n)} of ${text(rows.nAll)}: misclassified and least certain ones)`;
+    const what = `${text(order.length)} ${state.isWrong ? "misclassified rows" : "rows"}${rows.n < rows.nAll ? ` ${part}` : ""}`;
+    return `${which}${what}, sorted by ${columns[state.column].name}, ${state.isDown ? "descending" : "ascending"}.`;
   }
 
   function fill(places) {
     body.replaceChildren(...places.flatMap(lines));
-    if (!places.length) body.append(element("tr", {}, element("td", { colspan: columns.length }, "No such rows.")));
+    if (!places.length) body.append(element("tr", {}, element("td", { colspan: columns.length }, "No rows.")));
   }
 
   function lines(place) {
@@ -67,12 +67,12 @@ function startTable(data, model, rows) {
     const word = open.has(place) ? "Less" : "More";
     const button = element("button", {
       type: "button", class: "more", "data-place": place, "aria-expanded": String(open.has(place)),
-      "aria-label": `${word} on row ${rows.numbers[place]}`,
+      "aria-label": `${word} about row ${rows.numbers[place]}`,
     }, word);
     button.addEventListener("click", () => {
       if (!open.delete(place)) open.add(place);
       show();
-      // The table is made anew, and with it this button.
+      // The table is rebuilt, and this button with it.
       body.querySelector(`[data-place="${place}"]`).focus();
     });
     return button;
@@ -128,14 +128,14 @@ function startTable(data, model, rows) {
   };
 }
 
-// Numbers by size, up or down; what is missing last in any case.
+// Compares numbers, ascending or descending; missing values come last either way.
 function compared(a, b, sign) {
   const isMissing = (value) => value === null || Number.isNaN(value);
   if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
   return sign * (a - b);
 }
 
-// Places of texts in the alphabet: sorting rows by these takes a tenth of the time that sorting by texts takes.
+// Alphabetical ranks of texts: sorting rows by ranks takes a tenth of the time of sorting by texts.
 function ranksOf(texts) {
   const collator = new Intl.Collator("en", { numeric: true });
   const order = texts.map((_, k) => k).sort((a, b) => collator.compare(texts[a], texts[b]));
@@ -144,7 +144,7 @@ function ranksOf(texts) {
   return ranks;
 }
 
-// What a column of values is sorted by.
+// The sort key of a column of values.
 function keyOf(rows, column) {
   if (!column.list) return (place) => rows.cell(column, place);
   const ranks = ranksOf(column.list);
@@ -153,22 +153,22 @@ function keyOf(rows, column) {
 
 function columnsOf(data, model, rows) {
   const isBinary = model.nClasses === 2;
-  const chance = (place) => (isBinary ? rows.probabilities[0][place] : rows.probabilities[rows.decisions[place]][place]);
+  const probability = (place) => (isBinary ? rows.probabilities[0][place] : rows.probabilities[rows.decisions[place]][place]);
   const certainty = (place) => certaintyOf(rows, place);
   const names = data.classes;
   const ranks = ranksOf(names);
   const found = [
     { name: "Row", isHead: true, kind: "number", key: (place) => rows.numbers[place] },
-    { name: isBinary ? `P(${names[1]})` : "P(decision)", kind: "number", key: chance },
+    { name: isBinary ? `P(${names[1]})` : "P(prediction)", kind: "number", key: probability },
     { name: "Certainty", id: "certainty", kind: "number", key: certainty },
     { name: "Label", key: (place) => ranks[rows.labels[place]], cell: (place) => [names[rows.labels[place]]] },
-    { name: "Decision", key: (place) => ranks[rows.decisions[place]], cell: (place) => decisionCell(data, rows, place) },
+    { name: "Prediction", key: (place) => ranks[rows.decisions[place]], cell: (place) => decisionCell(data, rows, place) },
     explanationColumn(data, model, rows),
   ];
   found[0].cell = (place) => [String(rows.numbers[place])];
-  found[1].cell = (place) => [chanceBar(chance(place)), shownChance(chance(place))];
+  found[1].cell = (place) => [probabilityBar(probability(place)), formatProbability(probability(place))];
   found[2].cell = (place) => [certainty(place).toFixed(3)];
-  found[2].title = "How far the best class is ahead of the next";
+  found[2].title = "Difference between the two largest probabilities";
   if (rows.low) found.splice(2, 0, intervalColumn(data, rows));
   for (const column of leadingColumns(data, model, rows)) {
     const cell = (place) => [cellText(rows.cell(column, place))];
@@ -179,11 +179,11 @@ function columnsOf(data, model, rows) {
 
 function intervalColumn(data, rows) {
   return {
-    name: `${Math.round(100 * data.level)} % interval`,
+    name: `${Math.round(100 * data.level)}% interval`,
     kind: "number",
     title: "Sorted by width",
     key: (place) => rows.high[place] - rows.low[place],
-    cell: (place) => [`${shownChance(rows.low[place])} – ${shownChance(rows.high[place])}`],
+    cell: (place) => [`${formatProbability(rows.low[place])} – ${formatProbability(rows.high[place])}`],
   };
 }
 
@@ -192,9 +192,9 @@ function explanationColumn(data, model, rows) {
   return {
     name: "Explanation",
     kind: "words",
-    title: "Sorted by how far the leading expert is from changing its vote",
+    title: "Sorted by the distance of the leading expert from changing its vote",
     key(place) {
-      // Made once a row: sorting asks for all of them.
+      // Cached, because sorting needs the keys of all rows.
       if (!leads.has(place)) leads.set(place, leadOf(data, model, rows, place));
       return leads.get(place);
     },
@@ -202,7 +202,7 @@ function explanationColumn(data, model, rows) {
   };
 }
 
-// The first columns that the user gave, or the features that matter most.
+// The user's first columns, or the features with the largest effects.
 function leadingColumns(data, model, rows) {
   const isOfFeatures = data.rows.raw.length === 0;
   if (!isOfFeatures || rows.columns.length <= MAX_COLUMNS) return rows.columns.slice(0, MAX_COLUMNS);
@@ -214,16 +214,16 @@ function certaintyOf(rows, place) {
   let best = 0;
   let next = 0;
   for (const column of rows.probabilities) {
-    const chance = column[place];
-    if (chance > best) [best, next] = [chance, best];
-    else if (chance > next) next = chance;
+    const probability = column[place];
+    if (probability > best) [best, next] = [probability, best];
+    else if (probability > next) next = probability;
   }
   return best - next;
 }
 
-function chanceBar(chance) {
-  const bar = element("span", { class: "chance", "aria-hidden": "true" }, element("span"));
-  bar.firstChild.style.width = `${(100 * chance).toFixed(0)}%`;
+function probabilityBar(probability) {
+  const bar = element("span", { class: "probability", "aria-hidden": "true" }, element("span"));
+  bar.firstChild.style.width = `${(100 * probability).toFixed(0)}%`;
   return bar;
 }
 
@@ -233,7 +233,7 @@ function decisionCell(data, rows, place) {
   return [name, " ", element("strong", { class: "badge" }, "wrong")];
 }
 
-// The labelings that speak of the class decided for, the one in favor first, with what each votes for.
+// The labelings about the predicted class, the one in favor first, with the class that each votes for.
 function speakers(data, model, rows, place) {
   const code = rows.decisions[place];
   const labelings = labelingsOf(model, code);
@@ -252,7 +252,7 @@ function explanations(data, model, rows, place) {
   });
 }
 
-// How far the vote of the expert with the largest share is from changing.
+// Distance of the expert with the largest share from changing its vote.
 function leadOf(data, model, rows, place) {
   const found = explanations(data, model, rows, place);
   const experts = found ? found.flatMap((item) => item.experts.slice(0, 1)) : [];
@@ -262,7 +262,7 @@ function leadOf(data, model, rows, place) {
 function explanationCell(data, model, rows, place) {
   const found = explanations(data, model, rows, place);
   if (!found) return ["Values of this row were left out to keep the page small."];
-  // The one in favor with its leading expert; of the other only the votes. All is in the details.
+  // The labeling in favor with its leading expert, and the votes of the other; the details have everything.
   const told = found.map((item, k) => explanationWords(item, item.target, data.features.names, k ? 0 : 1));
   return [element("span", { class: "told" }, told.join(" "))];
 }
@@ -270,7 +270,7 @@ function explanationCell(data, model, rows, place) {
 function detailLine(data, model, rows, place, nColumns) {
   const found = explanations(data, model, rows, place) || [];
   const told = found.map((item) => element("p", {}, explanationWords(item, item.target, data.features.names, 4)));
-  const probabilities = data.classes.slice(0, 20).map((name, code) => `${name} ${shownChance(rows.chanceOf(place, code))}`);
+  const probabilities = data.classes.slice(0, 20).map((name, code) => `${name} ${formatProbability(rows.probabilityOf(place, code))}`);
   const values = rows.columns.map((column) => `${column.name} = ${cellText(rows.cell(column, place))}`);
   told.push(element("p", {}, `Probabilities: ${probabilities.join(", ")}.`));
   told.push(element("p", {}, `Values: ${values.join("; ")}.`));
