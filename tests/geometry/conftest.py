@@ -1,4 +1,4 @@
-"""Models of the circle that several tests of the room share."""
+"""Fitted models of the circle."""
 
 import pytest
 
@@ -8,24 +8,24 @@ from softpolytope.datasets import make_circle
 
 @pytest.fixture(scope="module")
 def rows():
-    """The circle."""
+    """Return the rows and labels of a circle."""
     return make_circle(300, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def sum_model(rows):
-    """One layer, one labeling."""
+    """Return a model with one layer and one labeling."""
     return SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=2).fit(*rows)
 
 
 @pytest.fixture(scope="module")
 def stack_model(rows):
-    """Three layers, both labelings."""
+    """Return a model with three layers and both labelings."""
     return SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(*rows)
 
 
 @pytest.fixture(scope="module")
 def circle():
-    """A model of the circle and its rows."""
+    """Return a model of the circle and its rows."""
     X, y = make_circle(300, random_state=0)
     return SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y), X

@@ -10,7 +10,7 @@ from softpolytope import SumSoftplusClassifier, SumStackSoftplusClassifier
 
 
 def test_bounds_and_fixed_features_hold(circle):
-    """Nothing leaves its bounds, fixed features do not move, and what cannot be reached is said."""
+    """Bounds hold, fixed features do not change, and rows without an answer are reported."""
     model, X = circle
     found = model.counterfactual(X[:60], bounds={"x0": (-3.5, 3.5)}, fixed=["x1"])
     assert 0 < found.is_found.sum() < 60
@@ -22,7 +22,7 @@ def test_bounds_and_fixed_features_hold(circle):
 
 
 def test_target_among_several_classes(rng):
-    """A wanted class is reached; rows that have it stay."""
+    """The target is reached; rows that already have it do not change."""
     X = rng.normal(size=(300, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 100, axis=0)
     y = np.repeat(["a", "b", "c"], 100)
     model = SumSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y)
@@ -36,7 +36,7 @@ def test_target_among_several_classes(rng):
 
 
 def test_table_and_words(circle):
-    """One line per row with the changes by name."""
+    """The table and the text have one line per row with the changes by name."""
     model, X = circle
     named = SumStackSoftplusClassifier(random_state=0, n_restarts=1).fit(
         pd.DataFrame(X, columns=["age", "income"]), model.predict(X)
@@ -49,7 +49,7 @@ def test_table_and_words(circle):
 
 
 def test_counterfactuals_are_read_row_by_row(circle):
-    """Printed they are text, and they have a length, rows, slices and an end."""
+    """They print as text and support length, indexing, slices and iteration."""
     model, X = circle
     found = model.counterfactual(X[:8])
     assert len(found) == 8
@@ -69,7 +69,7 @@ def test_counterfactuals_are_read_row_by_row(circle):
 
 
 def test_one_deviation_is_singular(circle):
-    """Where the rounded distance is 1; changes beyond those named are counted."""
+    """The noun is singular if the rounded distance is 1; changes that are not named are counted."""
     model, X = circle
     found = model.counterfactual(X[:1])
     assert "(1 standard deviation away)" in replace(found, distances=np.ones(1)).in_words()
@@ -92,7 +92,7 @@ def test_one_deviation_is_singular(circle):
     ],
 )
 def test_bad_arguments(circle, arguments, message):
-    """Each names the parameter, what was seen and what is right."""
+    """The message names the parameter, the value and what is allowed."""
     model, X = circle
     with pytest.raises(ValueError, match=message):
         model.counterfactual(X[:2], **arguments)

@@ -13,7 +13,7 @@ from softpolytope.geometry._counterfactual_search import shortest_steps
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [make_circle, make_xor, make_double_moon])
 def test_flips_and_nothing_is_nearer(make, rng):
-    """Every row gets a point that is decided otherwise; no point of a fine grid is nearer."""
+    """Each row gets a point with a different prediction, and no point of a fine grid is nearer."""
     X, y = make(300, random_state=1)
     model = SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y)
     rows = rng.uniform(X.min(axis=0), X.max(axis=0), (40, 2))
@@ -37,12 +37,12 @@ def test_one_hyperplane_has_a_closed_form(rng):
     assert (model.predict(found.points) != found.predicted).all()
 
 
-@pytest.mark.parametrize("place", [0.0, 1e6])
+@pytest.mark.parametrize("location", [0.0, 1e6])
 @pytest.mark.parametrize("estimate", ["best", "mean"])
-def test_points_are_decided_otherwise_one_at_a_time(place, estimate, rng):
-    """However many rows are asked about at once, and so in whatever order sums are taken."""
-    X = rng.normal(size=(100, 30)) + place
-    y = (X - place) @ rng.normal(size=30) + rng.normal(size=100) > 0.0
+def test_points_flip_the_prediction_one_at_a_time(location, estimate, rng):
+    """The prediction differs however many rows are evaluated at once, that is, in any order of summation."""
+    X = rng.normal(size=(100, 30)) + location
+    y = (X - location) @ rng.normal(size=30) + rng.normal(size=100) > 0.0
     model = SoftplusClassifier(symmetric=False, estimate=estimate, random_state=0).fit(X, y)
     found = model.counterfactual(X)
     assert found.is_found.all()
@@ -50,7 +50,7 @@ def test_points_are_decided_otherwise_one_at_a_time(place, estimate, rng):
 
 
 def test_outliers_find_what_they_aim_at(circle):
-    """A small class far away lies between two steps along a ray, but the ray knows where it aims."""
+    """A small class far away lies between two steps along a ray, but is found because the ray aims at it."""
     model, _ = circle
     angles = np.linspace(0.0, 6.0, 12)
     rows = np.geomspace(10.0, 1e4, 12)[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -62,7 +62,7 @@ def test_outliers_find_what_they_aim_at(circle):
 
 @pytest.mark.parametrize("estimate", ["best", "mean"])
 def test_bounds_hold_to_the_last_bit(estimate, rng):
-    """Points on a bound are not a rounding beyond it."""
+    """Rounding does not carry points beyond a bound."""
     X = rng.normal(size=(200, 3)) * [0.1, 0.3, 0.7]
     model = SoftplusClassifier(symmetric=False, estimate=estimate, random_state=0).fit(X, X.sum(axis=1) > 0.1)
     lower, upper = X.min(axis=0), X.max(axis=0)
@@ -75,7 +75,7 @@ def test_bounds_hold_to_the_last_bit(estimate, rng):
 
 
 def test_bounded_search_is_as_near_as_a_line_search(circle):
-    """With one free feature the answer is the first change along it, either way."""
+    """With one free feature the answer is the nearest change along it in either direction."""
     model, X = circle
     found = model.counterfactual(X[:30], fixed=[1])
     steps = np.linspace(-12.0, 12.0, 24001)
@@ -92,13 +92,13 @@ def test_bounded_search_is_as_near_as_a_line_search(circle):
 
 
 def test_shortest_steps_within_bounds():
-    """Against a case done by hand: the first feature stops at its bound, the second does the rest."""
+    """In a case solved by hand, the first feature stops at its bound and the second supplies the rest."""
     steps = shortest_steps(np.array([[1.0, 1.0]]), np.array([3.0]), np.full((1, 2), -9.0), np.array([[1.0, 9.0]]))
     np.testing.assert_allclose(steps, [[1.0, 2.0]], rtol=1e-12)
 
 
 def test_last_turns_find_what_slides_miss(monkeypatch):
-    """Where no point slides along the boundary, turning alone comes as near as sliding; without it, none does."""
+    """Without sliding, rotations alone come as near as sliding does; without them nothing does."""
     X, y = make_circle(200, random_state=0)
     model = SumSoftplusClassifier(random_state=0).fit(X, y)
     rows = X[:20]

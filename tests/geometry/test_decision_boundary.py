@@ -6,7 +6,7 @@ from softpolytope.geometry._decision_boundary import Decision
 
 
 def test_gap_gradients_are_derivatives(circle, rng):
-    """Of the log odds, averaged over modes, by the features."""
+    """The gradients equal differences of the log odds, averaged over modes."""
     model, _ = circle
     decision = Decision(model.posterior_, "mean")
     rows = rng.uniform(-2.0, 2.0, (20, 2))

@@ -21,7 +21,7 @@ THRESHOLDS = st.floats(0.01, 0.99)
 
 
 def test_ring_is_outside_a_bounded_polytope(sum_model, rows):
-    """Four or more half-spaces close around the disc; votes and polytope agree."""
+    """Four or more half-spaces enclose the disc; votes and polytope agree."""
     X, _ = rows
     ring = sum_model.polytopes()[0]
     polytope = ring.bounding_polytope()
@@ -33,7 +33,7 @@ def test_ring_is_outside_a_bounded_polytope(sum_model, rows):
 
 
 def test_half_spaces_are_in_the_users_units(rows):
-    """With columns of any size and place, an expert alone lifts P over a half just where normal . x > offset."""
+    """For columns of any scale, an expert alone lifts P above one half exactly where normal . x > offset."""
     X, y = rows
     moved = X * [1.0, 1000.0] + [5.0, 0.0]
     model = SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=1).fit(moved, y)
@@ -45,7 +45,7 @@ def test_half_spaces_are_in_the_users_units(rows):
 
 
 def test_experts_are_numbered_by_weight(stack_model, rows):
-    """In regions, explanations and arrays expert 1 is the heaviest and comes first, whatever the order of the draw."""
+    """Expert 1 has the largest weight in regions, explanations and arrays, whatever the order of the draw."""
     best = [item.best.expert_weights for item in stack_model.posterior_.regressions[0].labelings]
     assert any((np.diff(weights) > 0.0).any() for weights in best)  # else the test would show nothing
     table = stack_model.explain(rows[0][:5]).table()
@@ -63,7 +63,7 @@ def test_experts_are_numbered_by_weight(stack_model, rows):
 
 
 def test_theorem_in_words(sum_model, stack_model):
-    """Each says which theorem relates half-spaces and probability, and of what."""
+    """The text names the theorem that relates half-spaces and probability, and the class."""
     assert "(theorem 2)" in sum_model.polytopes()[0].theorem
     assert "averages" not in sum_model.polytopes()[0].theorem
     assert "(theorem 5)" in stack_model.polytopes(0.7)[1].theorem
@@ -82,20 +82,20 @@ def test_feature_names_are_used(rows):
 
 
 def test_layers_leave_no_single_polytope(stack_model):
-    """Asking for one is refused, with what to ask for instead."""
+    """The error names the alternative."""
     with pytest.raises(ValueError, match=r"regions\[k\]\.faces\(\)"):
         stack_model.polytopes()[0].bounding_polytope()
 
 
 def test_weak_experts_are_said_to_be_weak(stack_model):
-    """At a threshold that no expert reaches in range, nobody votes yes."""
+    """At a threshold that no expert reaches in the range of the data, the text says so."""
     polytopes = stack_model.polytopes(1.0 - 1e-15)[1]
     assert all(region.faces().is_empty for region in polytopes.regions)
     assert "too weak to vote yes anywhere in the range of the training data" in polytopes.in_words()
 
 
 def test_criteria_are_counted(stack_model, rows):
-    """Between none and all layers of every expert; all of them only where the paper's half-spaces hold."""
+    """Counts range from none to all layers, and all are met only where the paper's half-spaces hold."""
     polytopes = stack_model.polytopes()[0]
     met = polytopes.n_criteria_met(rows[0])
     assert met.min() >= 0
@@ -106,7 +106,7 @@ def test_criteria_are_counted(stack_model, rows):
 
 
 def test_several_classes(rng):
-    """One entry per class and labeling."""
+    """There is one entry per class and labeling."""
     X = rng.normal(size=(150, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 50, axis=0)
     model = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(X, np.repeat(["a", "b", "c"], 50))
     assert [item.target for item in model.polytopes()] == ["a", "not a", "b", "not b", "c", "not c"]
@@ -114,13 +114,13 @@ def test_several_classes(rng):
 
 
 def test_file_keeps_what_geometry_needs(stack_model, tmp_path):
-    """A model read from a file tells the same."""
+    """A loaded model has the same polytopes."""
     stack_model.save(tmp_path / "model")
     assert str(load_model(tmp_path / "model").polytopes()) == str(stack_model.polytopes())
 
 
 def test_batches_widen_the_range(rows):
-    """`partial_fit` remembers the range and spread of all batches."""
+    """`partial_fit` keeps the range and spread of all batches."""
     X, y = rows
     order = np.random.default_rng(0).permutation(300)
     X, y = X[order], y[order]
@@ -133,7 +133,7 @@ def test_batches_widen_the_range(rows):
 
 
 def test_sparse_rows_have_the_same_features(rows):
-    """Spread and range of sparse columns, zeros included."""
+    """Spread and range of sparse columns include the zeros."""
     X, y = rows
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     classifier = SumSoftplusClassifier(random_state=0, n_restarts=1)
@@ -143,13 +143,13 @@ def test_sparse_rows_have_the_same_features(rows):
 
 
 def test_bad_threshold_of_polytopes(stack_model):
-    """The same message."""
+    """The message is that of all thresholds."""
     with pytest.raises(ValueError, match="threshold must be a number between 0 and 1, both excluded; got 'a'"):
         stack_model.polytopes(threshold="a")
 
 
 def test_polytopes_print_as_text(stack_model):
-    """Of the model, of a labeling and of an expert; what a notebook shows is short."""
+    """Polytopes of a model, a labeling and an expert print as text; their repr is short."""
     polytopes = stack_model.polytopes()
     assert str(polytopes[0]) == polytopes[0].in_words()
     assert str(polytopes[0].regions[0]) == polytopes[0].regions[0].in_words()
@@ -173,10 +173,10 @@ def test_polytope_holds_the_other_side(seed, log_weight, threshold):
 @given(SEEDS)
 @settings(max_examples=200, deadline=None)
 def test_nobody_votes_yes_means_a_cap(seed):
-    """Where none of K experts reaches the threshold, P is at most 1 - (1 - p0)^K."""
+    """If none of K experts reaches the threshold, P is at most 1 - (1 - p0)^K."""
     assert broken_cap(random_case(seed)) == 0
 
 
 def test_converse_does_not_hold():
-    """The control: that P is below the threshold where nobody votes yes is seen to be wrong."""
+    """The control: the check rejects that P is below the threshold wherever no expert votes yes."""
     assert sum(broken_converse(random_case(seed)) > 0 for seed in range(50)) > 5

@@ -15,7 +15,7 @@ from softpolytope.geometry._half_spaces import log_contributions_at
 
 
 def test_explanation_adds_up(stack_model, rows):
-    """Rates of the experts add up to lambda of the best draw, shares to one."""
+    """Rates of the experts sum to lambda of the best draw, shares to one."""
     table = stack_model.explain(rows[0]).table()
     for labeling, side in enumerate(stack_model.posterior_.regressions[0].labelings):
         own = table[table["labeling"] == labeling].groupby("row")
@@ -25,7 +25,7 @@ def test_explanation_adds_up(stack_model, rows):
 
 
 def test_margins_have_the_sign_of_the_vote(stack_model, rows):
-    """Beyond the binding criterion where the expert votes yes, short of it where not."""
+    """A row is beyond the binding criterion if and only if the expert votes yes."""
     table = stack_model.explain(rows[0]).table()
     assert ((table["margin_sd"] > 0.0) == table["votes_yes"]).all()
 
@@ -43,7 +43,7 @@ def test_change_brings_the_criterion_to_its_limit(rng):
 
 
 def test_needed_predictors_below_all_numbers():
-    """A share of e^-800 is no double, but its logarithm is."""
+    """A share of e^-800 underflows, but its logarithm does not."""
     needed = needed_predictors(np.array([[[5.0], [800.0], [2.0]]]), np.ones(1), 0.5)[0, :, 0]
     # The top layer needs log(e^log 2 - 1) = 0, and far below zero log softplus is the identity.
     upper = np.log(np.expm1(np.exp(-2.0)))
@@ -51,7 +51,7 @@ def test_needed_predictors_below_all_numbers():
 
 
 def test_change_is_in_the_features_unit(sum_model):
-    """With one layer, the change named flips the vote: a little more does, a little less does not."""
+    """With one layer, slightly more than the stated change flips the vote, and slightly less does not."""
     explanation = sum_model.explain([[0.3, 0.2]])
     columns = explanation.experts
     polytopes = sum_model.polytopes()[0]
@@ -65,7 +65,7 @@ def test_change_is_in_the_features_unit(sum_model):
 
 @pytest.mark.slow
 def test_draws_tell_how_sure(rows):
-    """With chains, rows have intervals of lambda and the share of draws with a yes."""
+    """With chains, rows have intervals of lambda and the fraction of draws with a yes vote."""
     model = SumSoftplusClassifier(inference="gibbs", n_sweeps=60, n_chains=1, random_state=0).fit(*rows)
     table = model.explain(rows[0][:20]).table("rows")
     assert (table["rate_low"] <= table["rate_high"]).all()
@@ -73,12 +73,12 @@ def test_draws_tell_how_sure(rows):
 
 
 def test_modes_claim_no_posterior(stack_model, rows):
-    """Plain modes have no such columns."""
+    """Explanations by plain modes have no columns about the posterior."""
     assert "rate_low" not in stack_model.explain(rows[0][:2]).rows
 
 
 def test_explanation_without_pandas(stack_model, rows, monkeypatch):
-    """A structured array takes the place of the data frame."""
+    """The table is a structured array if pandas is not installed."""
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     table = stack_model.explain(rows[0][:2]).table()
     assert isinstance(table, np.ndarray)
@@ -86,7 +86,7 @@ def test_explanation_without_pandas(stack_model, rows, monkeypatch):
 
 
 def test_underflowing_rows_have_shares(stack_model):
-    """Far away, where every rate underflows, shares still add up to one."""
+    """Far away, where all rates underflow, shares still sum to one."""
     columns = stack_model.explain([[1e4, -1e4]]).experts
     assert np.isfinite(columns["share"]).all()
 
@@ -94,14 +94,14 @@ def test_underflowing_rows_have_shares(stack_model):
 @pytest.mark.parametrize("name", ["level", "threshold"])
 @pytest.mark.parametrize("value", [1.5, 0.0, "a", None, float("nan"), [0.5]])
 def test_bad_levels(stack_model, name, value):
-    """Levels and thresholds are probabilities, and the message names the one that is not."""
+    """Levels and thresholds must be probabilities, and the message names the wrong one."""
     message = re.escape(f"{name} must be a number between 0 and 1, both excluded; got {value!r}.")
     with pytest.raises(ValueError, match=message):
         stack_model.explain([[0.0, 0.0]], **{name: value})
 
 
 def test_explanations_are_read_row_by_row(stack_model, rows):
-    """Printed they are text, and they have a length, rows, slices and an end."""
+    """They print as text and support length, indexing, slices and iteration."""
     explanation = stack_model.explain(rows[0][:20])
     assert len(explanation) == 20
     third = explanation[3]
@@ -118,7 +118,7 @@ def test_explanations_are_read_row_by_row(stack_model, rows):
 
 
 def test_many_explained_rows_are_counted(stack_model, rows):
-    """The first five are told, and how many more there are; of five, all are told and nothing is counted."""
+    """The first five rows are printed and the others counted; five rows are printed without a count."""
     printed = str(stack_model.explain(rows[0][:20])).splitlines()
     assert printed[-1] == "... and 15 more rows: use [i] or in_words(i) for one, table() for all."
     assert {line.split(",")[0] for line in printed if line.startswith("Row")} == {f"Row {row}" for row in range(5)}
@@ -128,7 +128,7 @@ def test_many_explained_rows_are_counted(stack_model, rows):
 
 @pytest.mark.parametrize("row", [2, -3])
 def test_rows_that_do_not_exist(stack_model, rows, row):
-    """Asking for one is an error that says which rows there are."""
+    """The error names the rows that exist."""
     explanation = stack_model.explain(rows[0][:2])
     message = f"there is no row {row}: this result has the rows 0 to 1"
     with pytest.raises(IndexError, match=message):
@@ -138,17 +138,17 @@ def test_rows_that_do_not_exist(stack_model, rows, row):
 
 
 def test_unknown_tables(stack_model):
-    """The message names those there are."""
+    """The message names the tables that exist."""
     with pytest.raises(ValueError, match='takes "experts" or "rows"; got \'columns\''):
         stack_model.explain([[0.0, 0.0]]).table("columns")
 
 
 def test_one_is_singular(stack_model, rows):
-    """No "1 experts" and no "1 standard deviations" anywhere."""
-    told = [line for row in range(60) for line in stack_model.explain(rows[0][:60]).in_words(row).splitlines()]
-    heads = [line for line in told if line.startswith("Row")]
+    """The text never contains "1 experts" or "1 standard deviations"."""
+    lines = [line for row in range(60) for line in stack_model.explain(rows[0][:60]).in_words(row).splitlines()]
+    heads = [line for line in lines if line.startswith("Row")]
     assert all(re.search(r", yes votes from \d of ([02-9] experts|1 expert) ", line) for line in heads)
-    assert not any(re.search(r"(?<![.\d])1 (experts|standard deviations)", line) for line in told)
+    assert not any(re.search(r"(?<![.\d])1 (experts|standard deviations)", line) for line in lines)
     assert (format_deviations(0.996), format_deviations(1.04)) == ("1 standard deviation", "1 standard deviation")
     assert (format_deviations(0.5), format_deviations(10.0)) == ("0.5 standard deviations", "10 standard deviations")
 
@@ -161,5 +161,5 @@ def test_criteria_are_numbered_from_one(stack_model, rows):
 @given(st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
 def test_shares_add_up(seed):
-    """Contributions of the experts add up to lambda within 1e-12, shares to one."""
+    """Contributions of the experts sum to lambda within 1e-12, shares to one."""
     assert broken_shares(random_case(seed)) <= ROUNDING

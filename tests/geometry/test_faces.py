@@ -16,13 +16,13 @@ N_LAYERS, N_EXPERTS = 3, 4
 
 
 def random_layers(rng, n_features):
-    """Hyperplanes whose predictors have a spread near one, whatever the number of features."""
+    """Return hyperplanes whose predictors have a standard deviation near one for any number of features."""
     slopes = rng.standard_normal((N_LAYERS, n_features)) / np.sqrt(n_features)
     return np.column_stack([rng.standard_normal(N_LAYERS), slopes])
 
 
 def unit_box(n_features):
-    """A box of three standard deviations either way."""
+    """Return a box of three standard deviations in each direction."""
     return Box(np.full(n_features, -3.0), np.full(n_features, 3.0))
 
 
@@ -43,7 +43,7 @@ def test_linear_programs_do_not_grow_with_the_features(rng, n_features):
 
 @pytest.mark.parametrize("n_features", [5, 35])
 def test_faces_hold_and_touch_the_region(rng, n_features):
-    """Points that vote yes are inside all faces; some point that votes yes is within a ten-thousandth of each."""
+    """Points with a yes vote satisfy all faces, and one such point is within a ten-thousandth of each face."""
     layers, box = random_layers(rng, n_features), unit_box(n_features)
     faces = bounding_faces(layers, 0.0, box)
     assert len(faces.offsets)
@@ -69,7 +69,7 @@ def test_faces_that_follow_from_others_are_left_out():
 
 
 def test_of_equal_faces_one_stays():
-    """The last of them."""
+    """The last of equal faces is kept."""
     normals, offsets = np.array([[1.0, 1.0]] * 3), np.full(3, 0.5)
     found = module._is_needed_in(Faces(normals, offsets, is_empty=False), Box(np.zeros(2), np.ones(2)))
     assert found.tolist() == [False, False, True]
@@ -82,7 +82,7 @@ def test_faces_hold_the_region(n_layers):
 
 
 def test_wrong_faces_are_seen():
-    """The control: faces moved in by a tenth of the box cut off rows that vote yes."""
+    """The control: faces moved inwards by a tenth of the box cut off rows that vote yes."""
     n_cut = 0
     for seed in range(40):
         case = random_case(seed, 3, 0.0, 0.5)
@@ -95,7 +95,7 @@ def test_wrong_faces_are_seen():
 
 @pytest.mark.parametrize("size", [1e-12, 1e9, 1e12])
 def test_faces_of_features_of_any_size(stack_model, size):
-    """The same half-spaces whatever a feature is measured in, and however far from zero it is."""
+    """The half-spaces do not depend on the units of a feature or its distance from zero."""
     for region in stack_model.polytopes()[0].regions:
         plain = region.faces()
         moved = region.coefficients / [1.0, size, 1.0]

@@ -24,7 +24,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def plain_offsets(weight, threshold, n_layers):
-    """The recursions of g and h, as the paper has them, with 60 digits."""
+    """Compute the recursions of g and h in the paper with 60 digits."""
     with mpmath.workdps(60):
         h = [(1 - mpmath.mpf(threshold)) ** (-1 / mpmath.mpf(weight)) - 1]
         g = [mpmath.mpf(1)]
@@ -38,7 +38,7 @@ def plain_offsets(weight, threshold, n_layers):
 @pytest.mark.parametrize("threshold", [0.01, 0.5, 0.99])
 @pytest.mark.parametrize("n_layers", [1, 2])
 def test_offsets_follow_the_recursions(weight, threshold, n_layers):
-    """log h - log g as printed."""
+    """Offsets equal log h - log g as printed."""
     expected = plain_offsets(weight, threshold, n_layers)
     np.testing.assert_allclose(criterion_offsets([weight], threshold, n_layers)[0], expected, rtol=1e-12, atol=1e-14)
 
@@ -53,7 +53,7 @@ def test_one_layer_alone_reaches_the_threshold(n_layers):
 
 
 def test_what_no_row_can_meet_is_infinite():
-    """Towers beyond every double, and experts without weight, are +inf and no error."""
+    """Offsets that overflow, and those of experts without weight, are +inf."""
     offsets = criterion_offsets([0.1, 1e-6, 0.0], 0.5, 4)
     assert np.isinf(offsets[0, :2]).all()
     assert np.isinf(offsets[1, :3]).all()
@@ -63,7 +63,7 @@ def test_what_no_row_can_meet_is_infinite():
 
 @pytest.mark.parametrize("value", [1e-300, 1e-8, 0.5, 29.9, 30.1, 800.0])
 def test_log_expm1(value):
-    """The inverse of softplus, at all sizes."""
+    """It is the inverse of softplus for small and large arguments."""
     with mpmath.workdps(400):
         expected = float(mpmath.log(mpmath.expm1(mpmath.mpf(value))))
     np.testing.assert_allclose(log_expm1(value), expected, rtol=1e-13)
@@ -71,7 +71,7 @@ def test_log_expm1(value):
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0, -1.0, 2.0, float("nan")])
 def test_threshold_is_a_probability(threshold):
-    """0, 1 and beyond are refused."""
+    """0, 1 and numbers outside are refused."""
     with pytest.raises(ValueError, match="threshold must be a number between 0 and 1, both excluded"):
         needed_rate(threshold)
 
@@ -92,13 +92,13 @@ def test_threshold_is_a_probability(threshold):
     ],
 )
 def test_inequalities_read_well(normal, offset, text):
-    """The leading feature first and without a factor; what is too small to matter left out."""
+    """The feature of the largest effect comes first without a factor; negligible terms are left out."""
     features = Features(("income", "age"), np.ones(2), np.zeros(2), np.ones(2))
     assert inequality(np.array(normal), offset, features) == text
 
 
 def test_long_inequalities_are_cut():
-    """Five terms, and how many more there are."""
+    """Five terms are written and the others counted."""
     features = Features(tuple("abcdefgh"), np.ones(8), np.zeros(8), np.ones(8))
     assert inequality(np.ones(8), 1.0, features).endswith("+ 3 smaller terms > 1")
     assert inequality(np.r_[np.ones(6), 0.0, 0.0], 1.0, features).endswith("+ 1 smaller term > 1")
@@ -116,7 +116,7 @@ def test_predictors_of_sparse_rows(stack_model, rows):
 @given(SEEDS, st.integers(2, 20))
 @settings(max_examples=100, deadline=None)
 def test_regions_are_convex(seed, n_layers):
-    """log q is concave: half way between two rows it is no less than the mean of both."""
+    """log q is concave: halfway between two rows it is at least the mean of both."""
     case = random_case(seed, n_layers)
     ends, others = case.rows, case.rows[::-1]
     values = [log_contributions(case.polytopes.draw, rows) for rows in (ends, others, 0.5 * (ends + others))]
@@ -137,7 +137,7 @@ def test_layer_derivatives_agree_with_differences(n_layers, rng):
 
 
 def test_rows_of_another_width_are_refused():
-    """Rows must have the model's features."""
+    """Rows with another number of features are refused."""
     case = random_case(0)
     with pytest.raises(ValueError, match="features; got rows of 9"):
         linear_predictors(case.polytopes.draw.coefficients, np.zeros((2, 9)))

@@ -15,7 +15,7 @@ QUICK = {"random_state": 0, "n_restarts": 1, "max_experts": 3, "inference": "map
 
 
 def patients(n_rows=300):
-    """A yes or no, an age in years, a number, a price in halves, and a number too large for fractions."""
+    """Return rows of a binary feature, an age in years, a real number, a price in halves and very large integers."""
     rng = np.random.default_rng(5)
     X = np.column_stack(
         [
@@ -34,17 +34,17 @@ IS_INTEGER = [True, True, False, False, False]
 
 @pytest.fixture(scope="module")
 def model():
-    """Fitted to the patients."""
+    """Return a model of the patients."""
     return SumStackSoftplusClassifier(**QUICK).fit(*patients())
 
 
 def integers_of(fitted):
-    """Which features were recognized."""
+    """Return the features recognized as integers."""
     return fitted.polytopes()[0].features.is_integer.tolist()
 
 
-def test_whole_numbers_of_the_training_rows_are_recognized(model):
-    """Dense or sparse, at once or in batches; one fraction anywhere is enough."""
+def test_integer_features_are_recognized(model):
+    """Integer features are recognized in dense or sparse rows, at once or in batches; one fraction rules them out."""
     X, y = patients()
     assert integers_of(model) == IS_INTEGER
     assert integers_of(SumStackSoftplusClassifier(**QUICK).fit(sparse.csr_array(X), y)) == IS_INTEGER
@@ -57,8 +57,8 @@ def test_whole_numbers_of_the_training_rows_are_recognized(model):
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_rows_elsewhere_tell_the_same(is_sparse):
-    """A survey of the partitions of a Dask array recognizes what a fit in memory does."""
+def test_partitioned_rows_have_the_same_integers(is_sparse):
+    """The summary of a partitioned fit recognizes the same features as a fit in memory."""
     da = pytest.importorskip("dask.array")
     X, y = patients()
     chunks = da.from_array(X, chunks=(100, 5))
@@ -68,7 +68,7 @@ def test_rows_elsewhere_tell_the_same(is_sparse):
 
 
 def test_files_keep_integer_features(model, tmp_path):
-    """A model file says which they are; one of before says nothing, loads, and then none is one."""
+    """A model file stores them; files of earlier versions load without any."""
     path, old = tmp_path / "model", tmp_path / "old"
     model.save(path)
     assert integers_of(load_model(path)) == IS_INTEGER
@@ -82,7 +82,7 @@ def test_files_keep_integer_features(model, tmp_path):
 
 
 def test_counterfactuals_keep_integers_by_default(model):
-    """Years become other years, and yes becomes no at most; every point flips."""
+    """Years stay integers, a binary feature at most switches, and every point flips the prediction."""
     X, _ = patients()
     found = model.counterfactual(X[:10])
     assert found.is_found.all()
@@ -93,8 +93,8 @@ def test_counterfactuals_keep_integers_by_default(model):
     np.testing.assert_array_equal(found.points, model.counterfactual(X[:10], integer=[0, 1]).points)
 
 
-def test_the_user_decides_otherwise(model):
-    """No integers, other integers, or bounds that let a switch go on; fractions are then nearer, and used."""
+def test_users_can_choose_the_integer_features(model):
+    """Users can choose no integers, other integers, or wider bounds of a switch; fractions are then nearer."""
     X, _ = patients()
     default, plain = model.counterfactual(X[:10]), model.counterfactual(X[:10], integer=())
     assert (plain.distances <= default.distances * (1.0 + 1e-9)).all()
@@ -107,13 +107,13 @@ def test_the_user_decides_otherwise(model):
 
 
 def test_integer_must_be_auto_or_a_list(model):
-    """The message says so."""
+    """The message says what is allowed."""
     with pytest.raises(ValueError, match=r"integer must be \"auto\" or a list .* got the text 'x0'\. Write \['x0'\]"):
         model.counterfactual(patients()[0][:1], integer="x0")
 
 
 def test_rows_with_fractions_may_keep_them(model):
-    """A row may have what no training row had; what changes becomes whole."""
+    """A row may contain a fraction in an integer feature; if that feature changes, it becomes an integer."""
     row = patients()[0][:1].copy()
     row[0, 1] = 40.5
     fixed = model.counterfactual(row, fixed=[0, 2, 3, 4])
@@ -122,17 +122,17 @@ def test_rows_with_fractions_may_keep_them(model):
 
 
 def test_switches_have_no_small_change():
-    """The text of a vote names no fraction of a yes."""
+    """The text of a vote mentions no fractional change of a binary feature."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 300), rng.normal(size=300)])
     model = SumStackSoftplusClassifier(**QUICK).fit(X, X[:, 0] + 0.1 * X[:, 1] > 0.5)
-    told = str(model.explain(X[:5]))
-    assert "(it depends most on x0)" in told
-    assert "if x0 changes" not in told
+    text = str(model.explain(X[:5]))
+    assert "(it depends most on x0)" in text
+    assert "if x0 changes" not in text
 
 
 def test_all_integers_are_searched_exhaustively():
-    """Of ten switches the nearest of all 1,024 rows is found."""
+    """With ten binary features the nearest of all 1,024 rows is found."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (400, 10)).astype(float)
     y = X[:, :4].sum(axis=1) + X[:, 4] * X[:, 5] + rng.normal(0.0, 0.3, 400) > 2.5
@@ -172,7 +172,7 @@ def test_cost_does_not_grow_with_integer_features(n_integer, n_free, monkeypatch
 
 
 def test_greedy_guesses_find_what_rounding_misses():
-    """A plane that needs forty of sixty switches: the continuous answer, two thirds of each, rounds to all of them."""
+    """A plane needs forty of sixty switches, and the continuous answer, two thirds of each, rounds to all."""
     lattice = Lattice(np.zeros(60), np.arange(60), np.ones(60), np.zeros(60), np.ones(60))
     normal = np.ones(60)
     tangents = Tangents(np.full((1, 60), 40.0 / 60.0), normal[None])
@@ -184,8 +184,8 @@ def test_greedy_guesses_find_what_rounding_misses():
     assert found.sum() == 40.0
 
 
-def test_rows_that_no_change_decides_otherwise():
-    """Integer features whose range has one decision only: none is found, unless the other feature may change."""
+def test_rows_that_no_change_can_flip():
+    """No answer exists if the prediction is constant over the integer features, unless the other may change."""
     X = np.column_stack([np.linspace(-2.0, 2.0, 120), np.arange(120) % 4])
     model = SumStackSoftplusClassifier(**QUICK).fit(X, (X[:, 0] > 0.0).astype(int))
     found = model.counterfactual(X[[0, 119]], fixed=["x0"], integer=["x1"], bounds={"x1": (0, 3)})
@@ -196,7 +196,7 @@ def test_rows_that_no_change_decides_otherwise():
 
 @pytest.fixture(scope="module")
 def counts():
-    """A model of two counts and a number."""
+    """Return a model of two counts and a real number."""
     rng = np.random.default_rng(0)
     X = rng.poisson(3.0, (300, 3)).astype(float)
     X[:, 2] = rng.normal(size=300)
@@ -204,8 +204,8 @@ def counts():
     return model.fit(X, (X[:, 0] + X[:, 1] > 6.0) ^ (X[:, 2] > 1.0)), X
 
 
-def test_whole_numbers_stay_whole(counts):
-    """Features named whole are whole at the answer, and no nearer choice of them flips."""
+def test_integers_stay_integers(counts):
+    """Integer features are integers at the answer, and no nearer choice of them flips the prediction."""
     model, X = counts
     found = model.counterfactual(X[:15], integer=[0, 1], fixed=[2], bounds={0: (0, 12), 1: (0, 12)})
     choices = np.stack(np.meshgrid(np.arange(13.0), np.arange(13.0)), axis=-1).reshape(-1, 2)
@@ -218,8 +218,8 @@ def test_whole_numbers_stay_whole(counts):
 
 
 @pytest.mark.slow
-def test_whole_and_other_features_together(counts):
-    """With a free number beside them, whole features stay whole, and moving them too is never a loss."""
+def test_integer_and_real_features_together(counts):
+    """With a real feature beside them, integer features stay integers, and changing them too is never worse."""
     model, X = counts
     found = model.counterfactual(X[:6], integer=[0, 1])
     alone = model.counterfactual(X[:6], fixed=[0, 1])

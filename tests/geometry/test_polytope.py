@@ -11,12 +11,12 @@ SQUARE = Polytope(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), 
 
 
 def with_face(start, normal, offset):
-    """One more half-space."""
+    """Return a polytope with one more half-space."""
     return Polytope(np.vstack([start.normals, normal]), np.append(start.offsets, offset))
 
 
 def test_square():
-    """Bounded, not empty, four corners."""
+    """A square is bounded, not empty, and has four corners."""
     assert not SQUARE.is_empty()
     assert SQUARE.is_bounded()
     corners = {tuple(corner) for corner in SQUARE.corners().round(9).tolist()}
@@ -26,7 +26,7 @@ def test_square():
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_units_do_not_matter(unit):
-    """Features of very different sizes have the same faces and corners."""
+    """Faces and corners do not depend on the units of the features."""
     scaled = Polytope(SQUARE.normals * [1.0, unit], SQUARE.offsets)
     assert scaled.is_bounded()
     assert scaled.needed_faces().all()
@@ -34,7 +34,7 @@ def test_units_do_not_matter(unit):
 
 
 def test_redundant_faces_go():
-    """A face beyond the others, a repeated one, an infinite and an empty one are not needed."""
+    """A face beyond the others, a repeated, an infinite and an empty one are redundant."""
     more = with_face(with_face(with_face(SQUARE, [1.0, 1.0], 5.0), [1.0, 0.0], 1.0), [1.0, 0.0], np.inf)
     more = with_face(more, [0.0, 0.0], 1.0)
     assert more.needed_faces().sum() == 4
@@ -43,14 +43,14 @@ def test_redundant_faces_go():
 
 
 def test_a_face_that_cuts_a_corner_stays():
-    """The control: it is needed, and makes five corners."""
+    """The control: such a face is needed, and gives five corners."""
     cut = with_face(SQUARE, [1.0, 1.0], 1.5)
     assert cut.needed_faces().all()
     assert len(cut.corners()) == 5
 
 
 def test_empty():
-    """x <= -1 and x >= 1; and a zero normal that asks for 0 <= -1."""
+    """The polytope is empty for x <= -1 and x >= 1, and for a zero normal with 0 <= -1."""
     assert with_face(SQUARE, [-1.0, 0.0], -3.0).is_empty()
     assert with_face(SQUARE, [0.0, 0.0], -1.0).is_empty()
     assert with_face(SQUARE, [-1.0, 0.0], -3.0).corners().shape == (0, 2)
@@ -58,7 +58,7 @@ def test_empty():
 
 @pytest.mark.parametrize("n_left_out", [1, 2, 4])
 def test_unbounded(n_left_out):
-    """Without some sides the square does not end, and has no list of corners."""
+    """Without some of its sides the square is unbounded and has no list of corners."""
     part = Polytope(SQUARE.normals[n_left_out:], SQUARE.offsets[n_left_out:])
     assert not part.is_bounded()
     assert not part.is_empty()
@@ -71,7 +71,7 @@ def test_strip_is_not_bounded():
 
 
 def test_one_feature():
-    """An interval."""
+    """A polytope in one dimension is an interval."""
     interval = Polytope(np.array([[2.0], [-1.0], [1.0]]), np.array([4.0, 1.0, 9.0]))
     assert interval.is_bounded()
     assert sorted(interval.corners().ravel().tolist()) == [-1.0, 2.0]
@@ -79,7 +79,7 @@ def test_one_feature():
 
 
 def test_box_cuts():
-    """Within a box; infinite ends add nothing."""
+    """A box adds its finite bounds only."""
     part = SQUARE.within(np.array([-np.inf, 0.0]), np.array([0.5, np.inf]))
     assert len(part.offsets) == 6
     assert np.abs(part.corners()[:, 0]).max() == 1.0
@@ -88,7 +88,7 @@ def test_box_cuts():
 
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e9, 1e20, 1e300])
 def test_size_of_a_face_does_not_matter(size):
-    """A multiple of both sides of an inequality is the same half-space."""
+    """Multiplying both sides of an inequality does not change the half-space."""
     cut = Polytope(SQUARE.normals, SQUARE.offsets + SQUARE.normals @ [2.0, 2.0])  # [1, 3] x [1, 3]
     cut = with_face(cut, [size, size], 5.0 * size)
     assert not cut.is_empty()
@@ -99,7 +99,7 @@ def test_size_of_a_face_does_not_matter(size):
 
 @pytest.mark.parametrize("far", [1e9, 1e20, 1e22, 1e300])
 def test_faces_far_off(far):
-    """Weak experts have them: they cut off nothing of a square, and close what is open, but empty nothing."""
+    """Very distant faces, as of weak experts, cut off nothing of a square but can bound an unbounded polytope."""
     more = with_face(SQUARE, [1.0, 1.0], far)
     assert not more.is_empty()
     assert more.needed_faces().tolist() == [True] * 4 + [False]
@@ -121,7 +121,7 @@ def test_faces_far_off(far):
 
 @pytest.mark.parametrize("place", [1e3, 1e9, 1e12])
 def test_small_and_far_from_zero(place):
-    """Faces are seen from inside, not from zero."""
+    """Small polytopes far from zero keep their faces and corners."""
     cut = with_face(SQUARE, [1.0, 1.0], 1.5)
     moved = Polytope(cut.normals, cut.offsets + cut.normals @ [place, -place])
     assert not moved.is_empty()
@@ -133,7 +133,7 @@ def test_small_and_far_from_zero(place):
 
 
 def test_mostly_far_faces(rng):
-    """What is near is seen though most faces are far off, in any units of faces and features."""
+    """Near faces are found among many distant ones, in any units of faces and features."""
     normals = rng.normal(size=(30, 2))
     offsets = np.append(SQUARE.offsets + SQUARE.normals @ [2.0, 2.0], 10.0 ** rng.uniform(20.0, 60.0, 30))
     normals = np.vstack([SQUARE.normals, normals])
@@ -145,7 +145,7 @@ def test_mostly_far_faces(rng):
 
 
 def test_unsolved_programs_raise(monkeypatch):
-    """It is then unknown whether the polytope is empty."""
+    """An unsolved linear program raises, since it is unknown whether the polytope is empty."""
     failed = OptimizeResult(status=4, x=None, message="numerical difficulties")
     monkeypatch.setattr(polytope, "linprog", lambda *_, **__: failed)
     with pytest.raises(RuntimeError, match="could not be solved: numerical difficulties"):
@@ -153,7 +153,7 @@ def test_unsolved_programs_raise(monkeypatch):
 
 
 def test_random_polytopes_against_their_points(rng):
-    """Corners are inside, and every needed face touches one of them."""
+    """All corners are inside, and each needed face touches one of them."""
     for _ in range(10):
         normals = rng.normal(size=(12, 3))
         found = Polytope(normals, rng.uniform(0.5, 2.0, 12)).within(-3.0 * np.ones(3), 3.0 * np.ones(3))

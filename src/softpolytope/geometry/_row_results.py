@@ -83,6 +83,6 @@ def concatenate(parts: list[Columns]) -> Columns:
 
 def select_rows(columns: Columns, numbers: IndexArray) -> Columns:
     """Return the lines of the numbered rows, in the order of the numbers."""
-    places = [np.flatnonzero(columns["row"] == number) for number in numbers]
-    lines = np.concatenate([np.empty(0, dtype=np.intp), *places])
+    found = [np.flatnonzero(columns["row"] == number) for number in numbers]
+    lines = np.concatenate([np.empty(0, dtype=np.intp), *found])
     return {name: column[lines] for name, column in columns.items()}
