@@ -20,7 +20,10 @@ Strategy = Literal["uniform", "quantile"]
 class ProbabilisticClassifier(Protocol):
     """Any fitted classifier that predicts probabilities."""
 
-    classes_: NDArray[Any]
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels of the classes."""
+        ...
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the probabilities of the classes."""
