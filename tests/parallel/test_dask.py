@@ -502,7 +502,7 @@ def test_lost_scheduler_ends_the_fit_with_a_checkpoint(kind, changes, tmp_path, 
     try:
         client = distributed.Client(process.stdout.readline().strip(), set_as_default=False)
         Trouble(monkeypatch, is_time, kill)
-        with pytest.raises(BlocksLostError, match=f"saved in {folder}: .*goes on from there"):
+        with pytest.raises(BlocksLostError, match=f"saved in {folder}: .*continues from there"):
             model(kind, checkpoint=folder, **changes).fit(X, y, client=client)
         assert time.monotonic() - killed[0] < 30.0
         client.close(timeout=1)

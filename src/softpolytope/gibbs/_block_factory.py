@@ -11,9 +11,9 @@ from softpolytope.parallel import SavedState
 
 # Numbers of blocks within a partition; the number of the partition stands above them.
 BLOCKS_PER_PARTITION = 2**32
-# Of a row and layer, about.
+# Typical number per row and layer.
 POSITIVE_COUNTS = 3
-# What the objects of a block take besides their numbers, about.
+# Approximate size of the Python objects of a block.
 BYTES_OF_A_BLOCK = 3000
 
 
@@ -34,13 +34,13 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         ]
 
     def state_bytes(self, rows: EncodedRows) -> int:
-        """Activations besides what blocks at rest have."""
+        """Return the size of the blocks of some rows with their activations."""
         settings = self.settings
         n_arrays = 3 * settings.n_layers + 1
         return self.rest_bytes(rows) + 8 * n_arrays * settings.max_experts * self._n_rows(rows)
 
     def rest_bytes(self, rows: EncodedRows) -> int:
-        """Labels, copies and offsets of rows, coefficients of blocks, and in the paper's scan counts and rates."""
+        """Return the size of the blocks without activations."""
         settings, n_rows = self.settings, self._n_rows(rows)
         has_counts = settings.moves.scan == "paper" or settings.moves.polya_gamma
         n_arrays = 2 * settings.n_layers + 1 if has_counts else 0
@@ -50,7 +50,7 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         return int(of_rows) + of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
 
     def remnant_bytes(self, rows: EncodedRows) -> int:
-        """Copies and offsets; in the paper's scan counts, of which some for a row are positive, and latent rates."""
+        """Return the approximate size of the saved states: copies, offsets, positive counts and latent rates."""
         settings = self.settings
         of_row = 16
         if settings.moves.scan == "paper" or settings.moves.polya_gamma:
@@ -58,14 +58,14 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         return of_row * self._n_rows(rows)
 
     def _n_rows(self, rows: EncodedRows) -> int:
-        """Rows of the blocks: in the paper's scan, a positive row of weight w is w rows."""
+        """Return the number of rows of the blocks: in the paper's scan, a positive row of weight w is w rows."""
         if self.settings.moves.scan != "paper":
             return len(rows.codes)
         labels = self.dataset(rows).labels
         return int(np.sum(np.where(labels, np.maximum(rows.row_weights, 1.0), 1.0)))
 
     def _copies_rows(self, rows: EncodedRows) -> bool:
-        """Whether blocks have rows of their own: slices of dense ones are views, but for rows that were repeated."""
+        """Return whether blocks copy their rows: slices of dense rows are views, except where rows were repeated."""
         return rows.is_sparse or self._n_rows(rows) > len(rows.codes)
 
     def remnant(self, block: LatentBlock, number: int) -> SavedState:

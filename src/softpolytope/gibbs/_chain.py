@@ -26,7 +26,7 @@ ChainArrays = dict[str, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class ChainSettings:
-    """The model and how it is sampled."""
+    """Model of a chain, and how it is sampled."""
 
     max_experts: int
     n_layers: int
@@ -46,19 +46,29 @@ class Chain:
         name: tuple[Streams, int, int],
         start: GibbsState | None = None,
     ) -> None:
-        """`blocks` are those of `make_blocks`, and `column_size` is the largest absolute value of each column.
+        """Start a chain, named by (streams, labeling, chain), with blocks of a `LatentBlockFactory`.
 
-        `name` is (streams, labeling, chain); `start` any state, by default one drawn from the chain's own stream.
+        By default the paper's scan starts as in the paper, and the collapsed scan at coefficients drawn from the
+        chain's own stream, scaled by the largest absolute value of each column (`column_size`).
         """
-        self._blocks = blocks
-        self._settings = settings
+        self.blocks = blocks
         self.name = name
+        self._settings = settings
         self.file: Checkpoint | None = None
         self._fingerprint = ""
         self.trace = Trace()
         self.step_size = StepSize()
-        self.state = start.copy() if start is not None else _draw_start(column_size, settings, name)
-        self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
+        if start is not None:
+            self.state = start.copy()
+        else:
+            n_columns = len(column_size)
+            self.state = initial_state(settings.max_experts, settings.n_layers, n_columns, settings.prior)
+            if settings.moves.scan != "paper":
+                streams, labeling, chain = name
+                rng = streams.generator(labeling=labeling, chain=chain, sweep=_BEFORE_ALL_SWEEPS, step=0, block=0)
+                normal = rng.standard_normal(self.state.coefficients.shape)
+                self.state.coefficients = _START_SCALE * normal / np.maximum(1.0, column_size)
+        self.blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
 
     @property
     def is_done(self) -> bool:
@@ -79,12 +89,12 @@ class Chain:
         name = SweepStreams(*self.name, sweep=number)
         # Lost blocks are rebuilt as they are at this point.
         if self.has_counts:
-            self._blocks.replicate()
+            self.blocks.replicate()
         else:
-            self._blocks.mark_replay_point(LatentBlock.prepare, self.state.coefficients)
+            self.blocks.mark_replay_point(LatentBlock.prepare, self.state.coefficients)
         try:
-            counts, acceptance = sweep(self.state, self._blocks, settings.prior, name, settings.moves, self.step_size)
-            log_likelihood = float(self._blocks.sum(LatentBlock.log_likelihood, self.state.log_weights))
+            counts, acceptance = sweep(self.state, self.blocks, settings.prior, name, settings.moves, self.step_size)
+            log_likelihood = float(self.blocks.sum(LatentBlock.log_likelihood, self.state.log_weights))
         except BlocksLostError:
             self.state = before
             raise
@@ -104,8 +114,8 @@ class Chain:
         is_kept = top_counts > 0.0
         if is_kept.any() and not is_kept.all():
             self.state.keep_experts(is_kept)
-            self._blocks.broadcast(LatentBlock.keep_experts, is_kept)
-            self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
+            self.blocks.broadcast(LatentBlock.keep_experts, is_kept)
+            self.blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
 
     def resume(self, file: Checkpoint, fingerprint: str) -> None:
         """Write to a checkpoint from now on, and continue from it if it exists."""
@@ -115,21 +125,21 @@ class Chain:
             return
         self.restore(arrays)
         file.last_sweep = self.trace.n_sweeps
-        if "counts_after" in arrays and isinstance(self._blocks, StatefulBlocks):
-            self._blocks.load(file.counts_folder(int(arrays["counts_after"])))
+        if "counts_after" in arrays and isinstance(self.blocks, StatefulBlocks):
+            self.blocks.load(file.counts_folder(int(arrays["counts_after"])))
 
     def write(self) -> None:
         """Write the checkpoint, unless the chain has none or has not moved since the last time."""
         file, n_sweeps, start = self.file, self.trace.n_sweeps, time.monotonic()
         if file is None or n_sweeps <= file.last_sweep:
             return
-        if not isinstance(self._blocks, StatefulBlocks):
+        if not isinstance(self.blocks, StatefulBlocks):
             file.write(self.to_arrays(), self._fingerprint, n_sweeps, start)
             return
         # Counts of partitions are written where they are; the file names them once they are complete.
         arrays = self._parameters()
         if self.has_counts:
-            self._blocks.save(file.counts_folder(n_sweeps))
+            self.blocks.save(file.counts_folder(n_sweeps))
             arrays["counts_after"] = np.array(float(n_sweeps))
         file.write(arrays, self._fingerprint, n_sweeps, start)
         file.forget_counts(but_of=n_sweeps)
@@ -138,7 +148,7 @@ class Chain:
         """Return the trace and everything the next sweep depends on, as named arrays."""
         arrays = self._parameters()
         if self.has_counts:
-            for i, counts in enumerate(self._blocks.map(LatentBlock.export_counts)):
+            for i, counts in enumerate(self.blocks.map(LatentBlock.export_counts)):
                 arrays[f"counts.{i}"] = counts
         return arrays
 
@@ -174,24 +184,9 @@ class Chain:
         self.step_size = StepSize(
             float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
         )
-        self._blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
+        self.blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
         if counts:
-            self._blocks.broadcast(LatentBlock.import_counts, [counts[str(i)] for i in range(len(counts))])
-
-    def close(self) -> None:
-        """Release the blocks; the trace stays."""
-        self._blocks.close()
-
-
-def _draw_start(column_size: FloatArray, settings: ChainSettings, name: tuple[Streams, int, int]) -> GibbsState:
-    """Draw the state in which a chain starts; that of the paper's scan is fixed."""
-    state = initial_state(settings.max_experts, settings.n_layers, len(column_size), settings.prior)
-    if settings.moves.scan != "paper":
-        streams, labeling, chain = name
-        rng = streams.generator(labeling=labeling, chain=chain, sweep=_BEFORE_ALL_SWEEPS, step=0, block=0)
-        size = np.maximum(1.0, column_size)
-        state.coefficients = _START_SCALE * rng.standard_normal(state.coefficients.shape) / size
-    return state
+            self.blocks.broadcast(LatentBlock.import_counts, [counts[str(i)] for i in range(len(counts))])
 
 
 def _select(arrays: ChainArrays, part: str) -> ChainArrays:

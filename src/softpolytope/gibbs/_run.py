@@ -129,7 +129,7 @@ def run_chains(
             raise BlocksLostError(f"{error} {_rescue(chains, options, fingerprint)}") from error
         finally:
             for chain in chains:
-                chain.close()
+                chain.blocks.close()
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     return RunResult(grouped, all(chain.is_done for chain in chains), states, reporting.is_interrupted())
@@ -170,7 +170,7 @@ def _rescue(chains: list[Chain], options: RunOptions, fingerprint: str) -> str:
     """Write the chains after blocks were lost; return a sentence that says how to continue."""
     if any(chain.has_counts for chain in chains):
         if any(chain.file is not None and chain.file.path.exists() for chain in chains):
-            return "The same fit goes on from its last checkpoints."
+            return "The same fit continues from its last checkpoints."
         return "No checkpoint had been written; give a checkpoint folder, or write more often (CheckpointPlan)."
     plan = options.checkpoint
     if plan is None:
@@ -178,4 +178,4 @@ def _rescue(chains: list[Chain], options: RunOptions, fingerprint: str) -> str:
         _resume(chains, plan, options.folder, fingerprint)
     for chain in chains:
         chain.write()
-    return f"The chains are saved in {plan.folder}: the same fit, with this folder as checkpoint, goes on from there."
+    return f"The chains are saved in {plan.folder}: the same fit, with this folder as checkpoint, continues from there."

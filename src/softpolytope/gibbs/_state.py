@@ -1,4 +1,4 @@
-"""State of a chain between two sweeps: its parameters, and where they start."""
+"""State of a chain between two sweeps, and the states in which chains start."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -10,10 +10,10 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.distributions import log_standard_gamma
 from softpolytope.model import Prior
 
-# The paper's prior is so wide that nearly all its draws of a precision underflow. With this floor, coefficients stay
-# below about 1e100.
+# The paper's prior is so wide that nearly all its draws of a precision underflow. This floor keeps coefficients below
+# about 1e100.
 MIN_PRECISION = 1e-200
-# Weight at which experts that a start lacks begin.
+# Log weight of the experts that are added to a start with too few.
 SMALL_LOG_WEIGHT = -10.0
 
 _ARRAYS = ("coefficients", "precisions", "precision_rates", "log_weights")

@@ -29,7 +29,7 @@ class Schedule:
             )
 
     def is_kept(self, sweep: int) -> bool:
-        """Whether the draw of a sweep (from 0) is retained; that of the last sweep always is."""
+        """Return whether the draw of a sweep (from 0) is retained, as that of the last sweep always is."""
         length = self.n_sweeps - self.n_burn_in
         number = sweep - self.n_burn_in
         if number < 0:
@@ -39,7 +39,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Parameters that prediction needs, with the sweep they come from."""
+    """Parameters after a sweep, as prediction needs them."""
 
     sweep: int
     log_likelihood: float
@@ -84,7 +84,7 @@ class Trace:
             self.best = draw
 
     def to_arrays(self) -> dict[str, FloatArray]:
-        """Return everything as named arrays."""
+        """Return the record as named arrays."""
         arrays = {name: np.array(getattr(self, name)) for name in _SERIES}
         for label, draw in [(f"draw{i}", draw) for i, draw in enumerate(self.draws)] + [("best", self.best)]:
             if draw is not None:
@@ -106,6 +106,7 @@ _SERIES = ("log_likelihood", "n_active", "mass", "concentration", "acceptance")
 
 
 def _draw_from(arrays: dict[str, FloatArray], label: str) -> Draw:
+    """Return the draw whose arrays have a label."""
     return Draw(
         int(arrays[f"{label}.sweep"]),
         float(arrays[f"{label}.log_likelihood"]),

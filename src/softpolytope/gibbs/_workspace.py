@@ -22,13 +22,10 @@ class Workspace(threading.local):
     (2, 3)
     """
 
-    def __init__(self) -> None:
-        self._arrays: dict[str, FloatArray] = {}
-
     def empty(self, name: str, shape: tuple[int, ...]) -> FloatArray:
         """Return an array with arbitrary contents, valid until this thread requests the same name again."""
         size = math.prod(shape)
-        array = self._arrays.get(name)
+        array: FloatArray | None = vars(self).get(name)
         if array is None or array.size < size:
-            array = self._arrays[name] = np.empty(size)
+            array = vars(self)[name] = np.empty(size)
         return array[:size].reshape(shape)
