@@ -1,6 +1,5 @@
-"""Chains: the same draws whatever the threads, stops and resumptions; and what they record."""
+"""Runs of chains: the same draws whatever the threads, stops and resumptions."""
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -9,58 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from chains import MOVES, circle_rows, digest, settings
 from scipy import sparse
 
 from softpolytope.data._dataset import InMemoryDataset
-from softpolytope.distributions import SweepStreams
-from softpolytope.distributions._streams import Streams
 from softpolytope.exceptions import CheckpointError
-from softpolytope.gibbs._block_factory import LatentBlockFactory
-from softpolytope.gibbs._chain import Chain, ChainSettings
-from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import RunResult, run_chains
 from softpolytope.gibbs._state import GibbsState
 from softpolytope.gibbs._sweep import Moves
-from softpolytope.gibbs._trace import Schedule
 from softpolytope.inspection._diagnostics import diagnose, in_words
-from softpolytope.model._prior import Prior
-from softpolytope.paper import paper_settings
 from softpolytope.parallel import RunOptions
-from softpolytope.parallel._blocks import SerialBlocks
 from softpolytope.parallel._checkpoint import CheckpointPlan
-
-PRIOR = Prior(precision_shape=1.0, precision_rate=1.0)
-MOVES = {
-    "paper": Moves("paper", hamiltonian_steps=0, refresh=False),
-    "collapsed": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0),
-    "default": Moves(),
-    "all": Moves("collapsed", polya_gamma=True),
-}
-
-
-def circle_rows(n_rows=120, block_rows=32):
-    """A ring around a disc."""
-    rng = np.random.default_rng(1)
-    angle, radius = rng.uniform(0, 2 * np.pi, n_rows), np.where(np.arange(n_rows) % 2, 2.0, 0.4)
-    radius = radius * rng.uniform(0.7, 1.3, n_rows)
-    design = np.column_stack([np.ones(n_rows), radius * np.cos(angle), radius * np.sin(angle)])
-    return InMemoryDataset.from_arrays(design, np.arange(n_rows) % 2 == 1, block_rows=block_rows)
-
-
-def settings(moves="default", n_sweeps=30, n_layers=2, **schedule):
-    """A small model."""
-    plan = {"n_burn_in": n_sweeps // 2, "n_draws": n_sweeps // 3} | schedule
-    return ChainSettings(4, n_layers, PRIOR, MOVES[moves], Schedule(n_sweeps, **plan))
-
-
-def digest(result):
-    """Hash of every number a run gives."""
-    sha = hashlib.sha256()
-    for trace in (trace for labeling in result.traces for trace in labeling):
-        for name, array in sorted(trace.to_arrays().items()):
-            sha.update(name.encode())
-            sha.update(np.ascontiguousarray(array).tobytes())
-    return sha.hexdigest()
 
 
 @pytest.mark.parametrize("moves", MOVES)
@@ -141,8 +99,8 @@ def test_resuming_changes_nothing(moves, tmp_path):
 KILLED_RUNS = """
 import os, random, signal, sys, time
 from pathlib import Path
+sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 folder, n_kills, chance = Path(sys.argv[2]), 0, random.Random(int(sys.argv[3]))
-sys.path.insert(0, sys.argv[1])
 from test_run import *
 
 def run():
@@ -227,70 +185,12 @@ def test_an_interrupted_run_resumes_to_the_same_draws(n_threads, tmp_path):
     assert digest(run_chains(rows, plan, 1, 1, (0, 1), RunOptions(n_threads, checkpoint=files))) == unbroken
 
 
-def test_trace_records_every_sweep():
-    """Every sweep has a log-likelihood and a number of experts; kept draws are evenly spaced, the best is the best."""
-    trace = run_chains(circle_rows(), settings(n_sweeps=40, n_burn_in=10, n_draws=6), 2).traces[0][0]
-    assert trace.n_sweeps == len(trace.n_active) == len(trace.mass) == len(trace.acceptance) == 40
-    assert [draw.sweep for draw in trace.draws] == [14, 19, 24, 29, 34, 39]
-    assert trace.best.log_likelihood == max(trace.log_likelihood[10:])
-    assert trace.draws[-1].log_likelihood == trace.log_likelihood[39]
-
-
-def test_paper_counts_shrink_with_the_level():
-    """Latent counts never grow from one level to the next (corollary 15), and pruning keeps those that have some."""
-    plan = settings("paper", 60, n_layers=3, n_burn_in=30, n_draws=10, prune_at=(40,))
-    trace = run_chains(circle_rows(), plan, 2).traces[0][0]
-    for draw in trace.draws:
-        assert (np.diff(draw.counts, axis=0) <= 0).all()
-    assert len(trace.draws[-1].log_weights) <= 4
-
-
-def test_any_starting_state_is_taken():
-    """A chain starts from the parameters given."""
-    rng = np.random.default_rng(0)
-    start = GibbsState(rng.normal(size=(3, 2, 3)), np.ones((3, 2, 3)), np.ones((3, 2)), np.zeros(3), 1.0, 1.0)
-    trace = run_chains(circle_rows(), settings(), 2, start=start).traces[0][0]
-    assert trace.draws[0].coefficients.shape == (3, 2, 3)
-    assert start.mass == 1.0
-
-
 @pytest.mark.parametrize("label", [True, False])
 def test_both_labels_are_needed(label):
     """One label only is refused, by name."""
     rows = InMemoryDataset.from_arrays(np.ones((3, 1)), np.full(3, label))
     with pytest.raises(ValueError, match="negative row" if label else "positive row"):
         run_chains(rows, settings(), 0)
-
-
-@pytest.mark.parametrize("moves", MOVES)
-@pytest.mark.parametrize(
-    "kind", ["separable", "tiny", "duplicate columns", "constant column", "wide", "1e150", "1e-150", "1e4"]
-)
-def test_awkward_data_give_finite_results(kind, moves, rng):
-    """Separable, tiny, degenerate and wildly scaled data leave every parameter and likelihood finite."""
-    n_rows = {"tiny": 2, "wide": 5}.get(kind, 40)
-    x = rng.normal(size=(n_rows, 8 if kind == "wide" else 2))
-    labels = np.arange(n_rows) % 2 == 0
-    if kind == "separable":
-        x[:, 0] = np.where(labels, 5.0, -5.0)
-    if kind == "duplicate columns":
-        x[:, 1] = x[:, 0]
-    if kind == "constant column":
-        x[:, 1] = 3.0
-    if kind.startswith("1e"):
-        x *= float(kind)
-    rows = InMemoryDataset.from_arrays(np.column_stack([np.ones(n_rows), x]), labels)
-    trace = run_chains(rows, settings(moves, 40), 1).traces[0][0]
-    assert np.isfinite(trace.log_likelihood).all()
-    assert all(np.isfinite(draw.coefficients).all() for draw in trace.draws)
-
-
-def test_schedule_is_checked():
-    """Burn-in and draws that do not fit the sweeps are refused."""
-    with pytest.raises(ValueError, match="n_burn_in must"):
-        Schedule(10, 10, 1)
-    with pytest.raises(ValueError, match="n_draws must"):
-        Schedule(10, 5, 6)
 
 
 @pytest.mark.slow
@@ -310,36 +210,3 @@ def test_a_stuck_chain_is_flagged():
     found = {item.name: item for item in diagnose(together.label_free(0, 500))}
     assert found["log-likelihood"].odd_chains == (3,)
     assert any("without chain 3" in sentence for sentence in in_words(list(found.values())))
-
-
-def test_the_papers_safeguards():
-    """Precisions are raised to their floor; latent rates where q is below epsilon are lessened by q / epsilon."""
-    rows = circle_rows()
-    plan = paper_settings(n_layers=3, max_experts=4, n_sweeps=40, n_draws=1)
-    blocks = SerialBlocks(LatentBlockFactory(plan).build(rows, 0))
-    chain = Chain(blocks, rows.column_size(), plan, (Streams(0), 0, 0))
-    while not chain.is_done:
-        chain.advance()
-    assert chain.state.precisions.min() >= 1e-3
-
-    def rates(epsilon):
-        block = LatentBlock(next(iter(rows.split())), 0, 0, epsilon)
-        coefficients = np.full((1, 3, 3), -2.0)
-        block.prepare(coefficients)
-        block.begin(SweepStreams(Streams(0), 0, 0, sweep=0), np.zeros(1), np.zeros(1, dtype=np.intc), "paper")
-        return block
-
-    free, held = rates(0.0), rates(1e-2)
-    small = np.exp(free._log_activations[2]) < 1e-2
-    assert small.any()
-    assert not small.all()
-    shares = np.where(small, np.exp(free._log_activations[2]) / 1e-2, 1.0)
-    np.testing.assert_allclose(held._latent_rates[2], shares * free._latent_rates[2], rtol=1e-12)
-
-
-def test_moves_by_name():
-    """The two scans, and the better one."""
-    assert Moves.of("auto") == Moves.of("collapsed")
-    assert Moves.of("paper").scan == "paper"
-    with pytest.raises(ValueError, match="scan must be"):
-        Moves.of("gibbs")
