@@ -155,7 +155,7 @@ def data_of(store):
     """Return the rows of a store as a fit uses them."""
     summary = DataSummary.from_store(store, None)
     rows = PartitionedRows(store, summary, summary.classes()[0], np.ones(2), 1)
-    return rows.prepare((), standardize=True).data
+    return rows.prepare(standardize=True).data
 
 
 class cluster_of:  # noqa: N801  # used as a function

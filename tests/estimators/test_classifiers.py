@@ -468,7 +468,7 @@ def test_stopped_fits(moons, monkeypatch):
         X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
         return model.fit(X, y)
 
-    long = {**SHORT, "n_sweeps": 5000, "n_burn_in": 10}
+    long = {**SHORT, "n_sweeps": 5000, "n_burn_in": 10, "verbose": 1}
     with pytest.warns(UserWarning, match="stopped early"):
         model = stopped(SumStackSoftplusClassifier(**long), 2)
     assert model.log_likelihood_[0].shape[1] < 5000
@@ -541,8 +541,8 @@ BAD = [
     ({"n_layers": "3"}, "n_layers must be an integer >= 1; got '3'"),
     ({"n_chains": True}, "n_chains must be an integer >= 1; got True"),
     ({"n_sweeps": 1}, "n_sweeps must be an integer >= 2; got 1"),
-    ({"n_burn_in": 60}, "n_burn_in must be below n_sweeps = 60; got 60"),
-    ({"n_draws": 31}, "n_draws must be at most the 30 sweeps after burn-in; got 31"),
+    ({"n_burn_in": 60}, "n_burn_in must be from 0 to n_sweeps - 1; got 60 with n_sweeps=60"),
+    ({"n_draws": 31}, "n_draws must be from 1 to the 30 sweeps after burn-in; got 31"),
     ({"inference": "nuts"}, "inference must be one of 'auto', 'gibbs', 'map'; got 'nuts'"),
     ({"scan": None}, "scan must be one of 'auto', 'paper', 'collapsed'; got None"),
     ({"estimate": "median"}, "estimate must be one of 'mean', 'best'; got 'median'"),

@@ -2,8 +2,9 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from softpolytope.data._moments import Moments
 from softpolytope.data._partitions import PartitionedDataset
 from softpolytope.data._standardization import ColumnTransform, PartitionUnits, identity_transform, standardized_data
 from softpolytope.data._summary import N_PROBES, DataSummary
-from softpolytope.model import Design, TrainingRows
+from softpolytope.model import Design
 from softpolytope.parallel import PartitionStore
 
 
@@ -29,10 +30,9 @@ class PreparedData:
 
     data: Dataset
     transform: ColumnTransform  # from the user's columns to those of the data
-    digest: str  # of the rows and the model
-    probes: FloatArray  # (a few rows, features)
     features: FeatureSummary
-    total_weight: float
+    get_digest: Callable[[object], str]  # hash of the rows, not standardized, and a model
+    get_probes: Callable[[], FloatArray]  # (a few rows, features)
 
 
 class LabeledRows(Protocol):
@@ -47,12 +47,8 @@ class LabeledRows(Protocol):
         """Return whether the total weight of the rows, or the number of distinct rows, reaches a limit."""
         ...
 
-    def training_rows(self) -> TrainingRows | None:
-        """Return hashes of the rows, if they are in memory."""
-        ...
-
-    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
-        """Return the rows as inference takes them; `model` is part of the digest, by its repr."""
+    def prepare(self, *, standardize: bool) -> PreparedData:
+        """Return the rows as inference takes them."""
         ...
 
 
@@ -79,24 +75,20 @@ class InMemoryRows:
         unlabeled = np.zeros(len(self.row_weights), dtype=bool)
         return InMemoryDataset.from_arrays(self.design, unlabeled, self.row_weights).n_rows >= limit
 
-    def training_rows(self) -> TrainingRows:
-        """Return hashes of the rows of positive weight."""
-        design = sparse.csr_array(self.design) if sparse.issparse(self.design) else self.design
-        return TrainingRows.from_rows(design[:, 1:], self.row_weights)
-
     def dataset(self) -> InMemoryDataset:
         """Return the distinct rows, not standardized."""
         return InMemoryDataset.from_arrays(self.design, self.is_positive, self.row_weights)
 
-    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
-        """Return the distinct rows as inference takes them; `model` is part of the digest, by its repr."""
-        data = self.dataset()
-        features, probes = FeatureSummary.from_rows(data), _first_rows(data)
-        digest = hashlib.sha256(repr((model, data.fingerprint)).encode()).hexdigest()
-        transform = identity_transform(data.n_columns)
-        if standardize:
-            data, transform = standardized_data(data)
-        return PreparedData(data, transform, digest, probes, features, data.total_weight)
+    def prepare(self, *, standardize: bool) -> PreparedData:
+        """Return the distinct rows as inference takes them."""
+        given = self.dataset()
+        data, transform = standardized_data(given) if standardize else (given, identity_transform(given.n_columns))
+        summary = FeatureSummary.from_rows(given)
+        return PreparedData(data, transform, summary, partial(_digest, given), partial(_first_rows, given))
+
+
+def _digest(data: InMemoryDataset, model: object) -> str:
+    return hashlib.sha256(repr((model, data.fingerprint)).encode()).hexdigest()
 
 
 def _first_rows(data: InMemoryDataset) -> FloatArray:
@@ -131,20 +123,23 @@ class PartitionedRows:
         """Return whether the total weight of the rows reaches a limit; distinct rows are not counted."""
         return self.moments.weight >= limit
 
-    def training_rows(self) -> None:
-        """Return None: hashes of all rows would have to be gathered from the partitions."""
-
-    def prepare(self, model: object, *, standardize: bool) -> PreparedData:
-        """Return the rows as inference takes them; `model` is part of the digest, by its repr."""
+    def prepare(self, *, standardize: bool) -> PreparedData:
+        """Return the rows as inference takes them."""
         moments = self.moments
         units = PartitionUnits.from_moments(moments, standardize=standardize, is_sparse=self.summary.is_sparse)
         transform = units.transform
         encoding = RowEncoding(
             self.classes, self.class_factors, transform.center, transform.scale, units.column_scale, units.is_constant
         )
-        digest = hashlib.sha256(repr(model).encode() + self.summary.digests + encoding.key).hexdigest()
+        key = self.summary.digests + encoding.key
         sizes = units.sizes(moments)
         labeling = OneVsRest(encoding, self.positive)
-        data = PartitionedDataset(self.store, labeling, moments.n_rows, moments.weight, *sizes, digest)
+        data = PartitionedDataset(
+            self.store, labeling, moments.n_rows, moments.weight, *sizes, hashlib.sha256(key).hexdigest()
+        )
         features = FeatureSummary.from_moments(moments)
-        return PreparedData(data, units.reported, digest, self.summary.probes, features, moments.weight)
+
+        def digest(model: object) -> str:
+            return hashlib.sha256(repr(model).encode() + key).hexdigest()
+
+        return PreparedData(data, units.reported, features, digest, lambda: self.summary.probes)

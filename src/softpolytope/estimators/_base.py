@@ -189,7 +189,8 @@ class SoftplusBase(
             fingerprint = None if known is None else known.with_later_fit(fingerprint)
         if not earlier:
             self._n_burn_in = settings.schedule.n_burn_in
-        callback = make_callback(self, settings, problems)
+        has_callback = self.verbose or hasattr(self, "_skl_callbacks")
+        callback = make_callback(self, settings, problems) if has_callback else None
         n_threads = effective_n_jobs(self.n_jobs)
         options = RunOptions(n_threads, callback, settings.checkpoint, keeps_states=settings.warm_start)
         try:

@@ -35,7 +35,16 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "estimate": get_args(Estimate),
 }
 _FLAGS = ("fit_weight", "symmetric", "bootstrap", "standardize", "warm_start")
-_MIN_INTEGERS = {"max_experts": 1, "n_layers": 1, "n_restarts": 1, "n_chains": 1, "n_sweeps": 2}
+_MIN_INTEGERS = {
+    "max_experts": 1,
+    "n_layers": 1,
+    "n_restarts": 1,
+    "n_chains": 1,
+    "n_sweeps": 2,
+    "n_burn_in": 0,
+    "n_draws": 1,
+}
+_OPTIONAL = ("n_burn_in", "n_draws")
 # Parameters that only chains have, and only modes.
 _PARAMETERS_OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
 _PARAMETERS_OF_MODES = ("n_restarts", "bootstrap")
@@ -73,6 +82,9 @@ class Settings:
                 "checkpoint needs an integer random_state, because a fit can resume only under its own seed; got "
                 f"random_state={random_state!r}."
             )
+        n_sweeps, n_burn_in, n_draws = (parameters[name] for name in ("n_sweeps", "n_burn_in", "n_draws"))
+        n_burn_in = n_sweeps // 2 if n_burn_in is None else n_burn_in
+        n_draws = min(n_sweeps - n_burn_in, MAX_DRAWS_BY_DEFAULT) if n_draws is None else n_draws
         return cls(
             inference=parameters["inference"],
             scan=parameters["scan"],
@@ -80,7 +92,7 @@ class Settings:
             max_experts=int(parameters.get("max_experts", 1)),
             n_layers=int(parameters.get("n_layers", 1)),
             fit_weight=bool(parameters.get("fit_weight", True)),
-            schedule=make_schedule(parameters["n_sweeps"], parameters["n_burn_in"], parameters["n_draws"]),
+            schedule=Schedule(int(n_sweeps), int(n_burn_in), int(n_draws)),
             n_chains=int(parameters["n_chains"]),
             n_restarts=int(parameters["n_restarts"]),
             bootstrap=bool(parameters["bootstrap"]),
@@ -140,34 +152,14 @@ def check_parameters(parameters: Mapping[str, object]) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
         if name in _FLAGS and not is_flag:
             raise ValueError(f"{name} must be True or False; got {value!r}.")
-        if name in _MIN_INTEGERS:
-            check_integer(name, value, _MIN_INTEGERS[name])
+        if name in _MIN_INTEGERS and not (name in _OPTIONAL and value is None):
+            minimum = _MIN_INTEGERS[name]
+            if is_flag or not isinstance(value, numbers.Integral) or int(value) < minimum:
+                raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
         if name == "prior" and not isinstance(value, Prior | None):
             raise ValueError(f"prior must be a softpolytope.Prior or None; got {value!r}.")
         if name == "checkpoint" and not isinstance(value, CheckpointFolder):
             raise ValueError(f"checkpoint must be a folder, a CheckpointPlan or None; got {value!r}.")
-
-
-def check_integer(name: str, value: object, minimum: int) -> None:
-    """Raise unless a parameter is an integer of at least `minimum`."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or int(value) < minimum:
-        raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
-
-
-def make_schedule(n_sweeps: int, n_burn_in: int | None, n_draws: int | None) -> Schedule:
-    """Return a schedule; by default half of the sweeps are burn-in, and up to 50 draws are kept."""
-    if n_burn_in is None:
-        n_burn_in = n_sweeps // 2
-    check_integer("n_burn_in", n_burn_in, 0)
-    if n_burn_in >= n_sweeps:
-        raise ValueError(f"n_burn_in must be below n_sweeps = {n_sweeps}; got {n_burn_in}.")
-    n_kept = n_sweeps - n_burn_in
-    if n_draws is None:
-        n_draws = min(n_kept, MAX_DRAWS_BY_DEFAULT)
-    check_integer("n_draws", n_draws, 1)
-    if n_draws > n_kept:
-        raise ValueError(f"n_draws must be at most the {n_kept} sweeps after burn-in; got {n_draws}.")
-    return Schedule(int(n_sweeps), int(n_burn_in), int(n_draws))
 
 
 def check_same_model(carried: Mapping[str, object] | None, settings: Settings, action: str) -> None:

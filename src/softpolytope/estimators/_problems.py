@@ -70,7 +70,7 @@ def make_array_problems(
         BinaryProblem(InMemoryRows(design, codes == code, weights), (seed, code), f"class{code}")
         for code in list_positives(classes)
     ]
-    return problems, problems[0].rows.training_rows()
+    return problems, TrainingRows.from_rows(design[:, 1:], weights)
 
 
 def make_partition_problems(
@@ -145,7 +145,7 @@ def fit_problem(
     options = replace(options, folder=problem.folder)
     # The bits of sums by BLAS depend on the number of its threads.
     with one_blas_thread():
-        prepared = problem.rows.prepare(settings.chain_model, standardize=settings.standardize)
+        prepared = problem.rows.prepare(standardize=settings.standardize)
         fit = _fit_chains if settings.inference == "gibbs" else _fit_modes
         return fit(prepared, problem, settings, options, earlier)
 
@@ -182,10 +182,10 @@ def _fit_chains(
     options: RunOptions,
     earlier: FittedRegression | None,
 ) -> FittedRegression:
-    saved = earlier.state if earlier is not None else None
+    digest, saved = prepared.get_digest(settings.chain_model), None if earlier is None else earlier.state
     start: SavedChains | list[GibbsState] | GibbsState | None
     if earlier is not None and isinstance(saved, SavedChains):
-        if saved.digest != prepared.digest:
+        if saved.digest != digest:
             raise ValueError(
                 "warm_start continues the chains of the last fit, and these rows, labels, weights or parameters are "
                 "not the ones they sampled with. Set warm_start=False to start from scratch."
@@ -195,14 +195,12 @@ def _fit_chains(
         start = saved
     else:
         start = _start_chains(prepared.data, problem, settings, options)
-    plan = ChainPlan(
-        settings.chains, settings.n_chains, settings.labelings, SeedSequence(problem.seed), prepared.digest, start
-    )
+    plan = ChainPlan(settings.chains, settings.n_chains, settings.labelings, SeedSequence(problem.seed), digest, start)
     result = fit_chains(prepared.data, prepared.transform, plan, options)
     fitted = FittedRegression(
         result.posterior,
         prepared.features,
-        probe_probabilities=result.posterior.probability_draws(prepared.probes),
+        probe_probabilities=result.posterior.probability_draws(prepared.get_probes()),
         state=result.saved,
         carried=settings.mode_model,
         is_complete=result.is_complete,

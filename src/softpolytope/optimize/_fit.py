@@ -1,6 +1,7 @@
 """Fits of modes: one search for both labelings of a problem, and the posterior that its modes approximate."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,9 +16,8 @@ from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._mode import FoundMode, Mode, ModeSettings, ModesResult
-from softpolytope.optimize._search import Search, sampling_generator
-from softpolytope.optimize._workers import Workers
-from softpolytope.parallel import Reporting, RunOptions, make_fingerprint, one_blas_thread
+from softpolytope.optimize._search import Search, Workers, sampling_generator
+from softpolytope.parallel import BlockThreads, Reporting, RunOptions, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
@@ -54,8 +54,13 @@ def find_modes(
     options = options or RunOptions()
     reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
-        n_parallel = data.n_parallel(len(labelings) * settings.n_restarts, options.n_threads)
-        workers = Workers(stack, options.n_threads, n_parallel, reporting)
+        n_jobs = len(labelings) * settings.n_restarts
+        # Restarts may have to wait for partitions at the same time.
+        n_parallel = max(options.n_threads, data.n_parallel(n_jobs, options.n_threads))
+        pool, block_threads = stack.enter_context(ThreadPoolExecutor(n_parallel)), None
+        if options.n_threads >= 2 * n_jobs:
+            block_pool = stack.enter_context(ThreadPoolExecutor(options.n_threads))
+            block_threads = BlockThreads(block_pool, options.n_threads // n_jobs)
         folder = options.folder
         if start is not None:
             # Optimizations from earlier modes must not be mistaken for those that led to these modes.
@@ -71,6 +76,7 @@ def find_modes(
         try:
             sampler = data.sampler(partial(sampling_generator, streams))
             stack.callback(sampler.close)
+            workers = Workers(pool, block_threads, reporting)
             search = Search(data, sampler, settings, streams, labelings, workers, checkpoints)
             if start is not None:
                 search.start_from(start)

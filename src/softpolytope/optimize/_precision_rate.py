@@ -57,14 +57,9 @@ class RateTrial:
     modes: list[Mode]  # one per labeling and restart
     log_probabilities: FloatArray  # (rows,)
 
-    def loss(self, weights: FloatArray) -> float:
-        """Return the mean log loss of the held-out rows; 0 if there are none."""
-        return -float(weights @ self.log_probabilities / weights.sum()) if len(weights) else 0.0
 
-
-def is_settled(trials: Sequence[RateTrial], weights: FloatArray) -> bool:
-    """Whether the last `PATIENCE` rates were all worse than the best, so that tighter ones need no trial."""
-    losses = [trial.loss(weights) for trial in trials]
+def is_settled(losses: Sequence[float]) -> bool:
+    """Return whether the last `PATIENCE` rates were all worse than the best, so that tighter ones need no trial."""
     return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 

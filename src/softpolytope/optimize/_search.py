@@ -16,6 +16,8 @@ and Raftery 1994), whose spread approximates that of the posterior.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -46,8 +48,7 @@ from softpolytope.optimize._precision_rate import (
     log_probabilities,
     split_fold,
 )
-from softpolytope.optimize._workers import Workers
-from softpolytope.parallel import Blocks, Progress
+from softpolytope.parallel import Blocks, BlockThreads, Progress, Reporting, run_all
 
 Item = TypeVar("Item")
 
@@ -66,6 +67,15 @@ ONLY = StoppingRule(300, 1e-15)  # if the precision rate is given, no optimizati
 MIN_ROWS_TO_SHARE = 150
 
 _START, _FOLDS, _SAMPLE, _WEIGHTS, _CHOICE = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Threads of a search: a pool for the restarts, and the threads for the blocks of each restart if any are left."""
+
+    pool: ThreadPoolExecutor
+    block_threads: BlockThreads | None
+    reporting: Reporting
 
 
 class Search:
@@ -97,6 +107,7 @@ class Search:
         ]
         self._sample_sizes = _sample_sizes(data.n_rows)
         self._n_done = 0
+        self._has_few_rows = data.total_weight < MIN_ROWS_TO_SHARE
         self._is_continued = False  # whether it started from the modes of an earlier search
         self._n_in_all = max_optimizations(data.n_rows, settings.prior)
 
@@ -126,8 +137,7 @@ class Search:
         folds = deal_folds(sample, max(n_restarts, MIN_FOLDS), self._generator(_FOLDS))
         parts = [split_fold(sample, folds == restart) for restart in range(n_restarts)]
         fitted = [parts[restart][0].flipped() if labeling else parts[restart][0] for labeling, restart in self._jobs]
-        threads = self._workers.block_threads(len(self._jobs))
-        blocks = [row_blocks(rows, threads) for rows in fitted]
+        blocks = [row_blocks(rows, self._workers.block_threads) for rows in fitted]
         held_out = [part[1] for part in parts]
         weights = np.concatenate([rows.row_weights for rows in held_out])
         trials: list[RateTrial] = []
@@ -138,12 +148,13 @@ class Search:
             modes = self._maximize_all(modes, blocks, [rate] * len(modes), FIRST if number == 0 else NEXT)
             if self._reporting.is_stopped() and trials:
                 break  # these optimizations may have ended anywhere, but those of earlier rates are complete
-            trials.append(RateTrial(rate, modes, self._held_out_log_probabilities(modes, held_out)))
-            if is_settled(trials, weights) or self._reporting.is_stopped():
+            found = self._held_out_log_probabilities(modes, held_out)
+            trials.append(RateTrial(rate, modes, found))
+            self._losses[rate] = -float(weights @ found / weights.sum()) if len(weights) else 0.0
+            if is_settled(list(self._losses.values())) or self._reporting.is_stopped():
                 break
-        self._losses = {trial.rate: trial.loss(weights) for trial in trials}
         choice = np.full(n_restarts, np.argmin(list(self._losses.values())))
-        if self._has_few_rows():
+        if self._has_few_rows:
             choice = draw_rate_choices(trials, weights, n_restarts, self._generator(_CHOICE))
         self._precision_rates = np.array([trials[number].rate for number in choice])
         self._modes = [trials[choice[restart]].modes[index] for index, (_, restart) in enumerate(self._jobs)]
@@ -151,7 +162,8 @@ class Search:
 
     def _held_out_log_probabilities(self, modes: list[Mode], held_out: list[InMemoryDataset]) -> FloatArray:
         """Return log P of the rows each restart holds out, under both labelings together, restart after restart."""
-        rates = self._poisson_rates(modes, held_out * len(self._labelings))
+        tasks = [partial(poisson_rates, *pair) for pair in zip(modes, held_out * len(self._labelings), strict=True)]
+        rates = run_all(tasks, self._workers.pool, self._reporting)
         return np.concatenate(
             [
                 log_probabilities([[own] for own in rates[restart :: len(held_out)]], self._labelings, rows)
@@ -171,46 +183,39 @@ class Search:
             if self._reporting.is_stopped():
                 return
             is_from_start = not self._losses and n_rows == sizes[0]
-            unseen = self._sampler.unseen(n_rows)
-            before = self._ensemble_loss(unseen)
+            unseen = None if is_from_start or n_rows >= self._data.n_rows else self._sampler.unseen(n_rows)
+            before = np.inf if unseen is None else self._ensemble_loss(unseen)
             blocks = self._sample_blocks(n_rows, is_weighted=self._settings.bootstrap)
             rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
             self._modes = self._maximize_all(self._modes, blocks, rates, ONLY if is_from_start else LAST)
             self._n_done += 1
-            if not is_from_start and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - MIN_GAIN) * before:
+            if unseen is not None and unseen.n_rows and self._ensemble_loss(unseen) > (1.0 - MIN_GAIN) * before:
                 return
 
     def _ensemble_loss(self, rows: InMemoryDataset) -> float:
-        """Return the mean log loss of rows under the average over restarts."""
+        """Return the mean log loss of rows under the average over restarts; infinity if there are none."""
         if not rows.n_rows:
             return np.inf
-        rates = self._by_labeling(self._poisson_rates(self._modes, [rows] * len(self._modes)))
+        tasks = [partial(poisson_rates, mode, rows) for mode in self._modes]
+        rates = self._by_labeling(run_all(tasks, self._workers.pool, self._reporting))
         return -float(rows.row_weights @ log_probabilities(rates, self._labelings, rows) / rows.row_weights.sum())
 
     def _by_labeling(self, items: list[Item]) -> list[list[Item]]:
         n_restarts = self._settings.n_restarts
         return [items[start : start + n_restarts] for start in range(0, len(items), n_restarts)]
 
-    def _has_few_rows(self) -> bool:
-        return self._data.total_weight < MIN_ROWS_TO_SHARE
-
     def _ends_with_folds(self) -> bool:
         """Whether the modes that have each held out a fold are the final ones."""
         is_last = not (self._is_continued or self._settings.bootstrap)
-        return self._has_few_rows() and bool(self._losses) and is_last
-
-    def _poisson_rates(self, modes: list[Mode], rows: list[InMemoryDataset]) -> list[FloatArray]:
-        """Return lambda of some rows under each mode."""
-        return self._workers.run([partial(poisson_rates, mode, own) for mode, own in zip(modes, rows, strict=True)])
+        return self._has_few_rows and bool(self._losses) and is_last
 
     def _sample_blocks(self, n_rows: int, *, is_weighted: bool = False) -> list[Blocks[RowBlock]]:
         """Return blocks for each restart; those of one labeling share theirs unless each has its own weights."""
-        threads = self._workers.block_threads(len(self._jobs))
         blocks = {
             (labeling, restart): self._sampler.blocks(
                 n_rows,
                 is_flipped=bool(labeling),
-                threads=threads,
+                threads=self._workers.block_threads,
                 rng=self._generator(_WEIGHTS, restart=restart) if is_weighted else None,
             )
             for labeling, restart in self._jobs
@@ -223,12 +228,11 @@ class Search:
     def _maximize_all(
         self, modes: Sequence[Mode], blocks: Sequence[Blocks[RowBlock]], rates: Sequence[float], rule: StoppingRule
     ) -> list[Mode]:
-        return self._workers.run(
-            [
-                partial(self._maximize, index, modes[index], blocks[index], rates[index], rule)
-                for index in range(len(modes))
-            ]
-        )
+        tasks = [
+            partial(self._maximize, index, modes[index], blocks[index], rates[index], rule)
+            for index in range(len(modes))
+        ]
+        return run_all(tasks, self._workers.pool, self._reporting)
 
     def _maximize(self, index: int, mode: Mode, blocks: Blocks[RowBlock], rate: float, rule: StoppingRule) -> Mode:
         if self._reporting.is_stopped():
@@ -256,7 +260,8 @@ class Search:
     def result(self) -> ModesResult:
         """Return the modes, with their log likelihood on all rows."""
         blocks = self._sample_blocks(self._data.n_rows)
-        active = self._workers.run([partial(pruned, mode, own) for mode, own in zip(self._modes, blocks, strict=True)])
+        tasks = [partial(pruned, mode, own) for mode, own in zip(self._modes, blocks, strict=True)]
+        active = run_all(tasks, self._workers.pool, self._reporting)
         modes = [FoundMode(*pair, unpruned) for pair, unpruned in zip(active, self._modes, strict=True)]
         if self._ends_with_folds() and not self._reporting.is_stopped():  # no last optimization has reported
             self._n_done = self._n_in_all - 1
