@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier
 from softpolytope.estimators._classifiers import CLASSIFIERS
-from softpolytope.export._onnx import register_with_skl2onnx
+from softpolytope.export import register_with_skl2onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -16,7 +16,7 @@ from softpolytope.export._model_file import (
     unpack_model,
     write_model,
 )
-from softpolytope.export._onnx import InputType, to_onnx
+from softpolytope.export._onnx import InputType, register_with_skl2onnx, to_onnx
 from softpolytope.export._python_source import python_source
 from softpolytope.export._sql import column_name, quoted_name, sql_probability
 from softpolytope.export._states import FittedRegression
@@ -35,6 +35,7 @@ __all__ = [
     "quoted_name",
     "read_archive",
     "read_model",
+    "register_with_skl2onnx",
     "sql_probability",
     "to_onnx",
     "unpack_classes",

@@ -243,7 +243,13 @@ class _ContainerBuilder:
 
 
 def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
-    """Register a converter with skl2onnx for pipelines that end in one of these classifiers."""
+    """Register a converter with skl2onnx, so that it accepts pipelines that end in one of these classifiers.
+
+    Parameters
+    ----------
+    classifiers : sequence of types
+        Classes of this package, for example `[SumStackSoftplusClassifier]`.
+    """
     try:
         from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
         from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
