@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows
+from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows, open_source
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
@@ -38,7 +38,6 @@ from softpolytope.model._prior import Prior
 from softpolytope.parallel import BlockThreads
 from softpolytope.parallel._memory import parse_bytes
 from softpolytope.parallel._partition_blocks import open_partition_store
-from softpolytope.parallel._sources import open_source
 
 N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "scale.csv"

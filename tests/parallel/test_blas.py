@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from softpolytope.data import DataSummary
+from softpolytope.data import DataSummary, open_source
 from softpolytope.parallel import _partition_blocks as places
 from softpolytope.parallel._blas import one_blas_thread
-from softpolytope.parallel._sources import open_source
 
 pytestmark = pytest.mark.skipif(
     not any(pool["user_api"] == "blas" for pool in threadpool_info()), reason="no library whose threads can be told"

@@ -13,11 +13,11 @@ from partitioned import sha
 from sklearn.datasets import make_moons
 
 from softpolytope import SumStackSoftplusClassifier
+from softpolytope import _files as files_module
+from softpolytope._files import ScratchFolder, atomic_write
 from softpolytope.optimize import _checkpoints as climb_log
 from softpolytope.parallel import _checkpoint as checkpoint_module
-from softpolytope.parallel import _whole_files as whole_files
 from softpolytope.parallel._checkpoint import CheckpointPlan
-from softpolytope.parallel._whole_files import ScratchFolder, replacing
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
 
@@ -62,7 +62,7 @@ def test_long_runs_sync_all_their_files(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
     n_synced = []
     monkeypatch.setattr(os, "fsync", n_synced.append)
-    files = CheckpointPlan(tmp_path).opened(".")
+    files = CheckpointPlan(tmp_path).open_folder(".")
     chains = [files.for_chain(0, number) for number in range(8)]
     for minute in (1, 2):
         clock[0] = 60.0 * minute
@@ -77,9 +77,9 @@ def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
     """A file of ten seconds is due after two hundred, so that writing takes a twentieth of the time."""
     clock = [0.0]
     monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
-    chain = CheckpointPlan(tmp_path).opened(".").for_chain(0, 0)
+    chain = CheckpointPlan(tmp_path).open_folder(".").for_chain(0, 0)
     clock[0] = 70.0
-    chain.write({}, "", 5, begun_at=60.0)
+    chain.write({}, "", 5, start=60.0)
     for elapsed, is_due in ((190.0, False), (201.0, True)):
         clock[0] = 70.0 + elapsed
         assert chain.is_due(5) == is_due
@@ -88,15 +88,15 @@ def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
 def test_an_empty_file_is_none(tmp_path):
     """A power cut leaves one where a file did not wait for the disk; the run starts again."""
     (tmp_path / "labeling0-chain0.npz").touch()
-    assert CheckpointPlan(tmp_path).opened(".").for_chain(0, 0).read("") is None
+    assert CheckpointPlan(tmp_path).open_folder(".").for_chain(0, 0).read("") is None
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from softpolytope.parallel._whole_files import ScratchFolder, replacing
+from softpolytope._files import ScratchFolder, atomic_write
 scratch = ScratchFolder()
-with replacing(Path(sys.argv[1]), is_synced=False) as file:
+with atomic_write(Path(sys.argv[1])) as file:
     file.write(b"half")
     file.flush()
     print(scratch.path, flush=True)
@@ -123,10 +123,10 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
     for name in others:
         (folder / name).write_bytes(b"someone's")
     assert len(list(folder.iterdir())) == 5
-    with replacing(folder / "modes.npz", is_synced=False) as file:
+    with atomic_write(folder / "modes.npz") as file:
         file.write(b"whole")
         assert len(list(folder.iterdir())) == 6
-        CheckpointPlan(folder).opened(".")
+        CheckpointPlan(folder).open_folder(".")
         assert len(list(folder.iterdir())) == 4
     assert (folder / "modes.npz").read_bytes() == b"whole"
     assert {path.name for path in folder.iterdir()} == {"modes.npz", *others}
@@ -136,7 +136,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
 def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
     """When another is made; those in use, and folders that only have such a name, stay."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(whole_files.tempfile, "tempdir", None)
+    monkeypatch.setattr(files_module.tempfile, "tempdir", None)
     (tmp_path / "softpolytope-scratch-notes").mkdir()
     (tmp_path / "softpolytope-rescued").mkdir()
     in_use = ScratchFolder()
@@ -150,12 +150,12 @@ def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
         folder.remove()
     left = {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert left == {"softpolytope-scratch-notes", "softpolytope-rescued"}
-    monkeypatch.setattr(whole_files.tempfile, "tempdir", None)
+    monkeypatch.setattr(files_module.tempfile, "tempdir", None)
 
 
 def test_a_writer_whose_new_file_was_taken_for_a_leftover_begins_another(tmp_path, monkeypatch):
     """Between its creation and its lock it cannot be told from one."""
-    lock, removed = whole_files._lock, []
+    lock, removed = files_module._lock, []
 
     def late(file):
         if not removed:
@@ -163,8 +163,8 @@ def test_a_writer_whose_new_file_was_taken_for_a_leftover_begins_another(tmp_pat
             removed[0].unlink()
         return lock(file)
 
-    monkeypatch.setattr(whole_files, "_lock", late)
-    with replacing(tmp_path / "file", is_synced=False) as file:
+    monkeypatch.setattr(files_module, "_lock", late)
+    with atomic_write(tmp_path / "file") as file:
         file.write(b"whole")
     assert removed
     assert (tmp_path / "file").read_bytes() == b"whole"

@@ -158,9 +158,9 @@ def test_copies_are_lost_too(client, expected, monkeypatch):
         build_from(self, base, partitions)
 
     monkeypatch.setattr(dask_home.DaskBlocks, "_build_from", noted)
-    alive = dask_cluster.Cluster.alive
+    alive = dask_cluster.Cluster.find_alive
     are_lost = [False]
-    monkeypatch.setattr(dask_cluster.Cluster, "alive", lambda *given: set() if are_lost[0] else alive(*given))
+    monkeypatch.setattr(dask_cluster.Cluster, "find_alive", lambda *given: set() if are_lost[0] else alive(*given))
 
     def kill():
         are_lost[0] = trouble.n_done == 2
@@ -207,7 +207,7 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
 
 
 # Places that a worker has rows of; workers do not have this module.
-KEPT_PLACES = "len(__import__('softpolytope.parallel.dask._worker', fromlist=['_KEEPERS'])._KEEPERS)"
+KEPT_PLACES = "len(__import__('softpolytope.parallel.dask._worker', fromlist=['_CACHES'])._CACHES)"
 
 
 def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
@@ -272,17 +272,17 @@ def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expec
         for process in (killed, alive):
             process.kill()
             process.wait()
-        client.run(dask_worker.leave_orphans, {client.id}, 0.0)
+        client.run(dask_worker.release_orphans, {client.id}, 0.0)
 
 
 def test_orphans_are_told_by_the_name_of_their_client(monkeypatch):
-    """Which may have slashes; those used a moment ago stay."""
-    monkeypatch.setattr(dask_worker, "_KEEPERS", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"]))
+    """Which may have slashes; those used a moment ago entry."""
+    monkeypatch.setattr(dask_worker, "_CACHES", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"]))
     monkeypatch.setattr(dask_worker, "_USED", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"], time.monotonic()))
-    dask_worker.leave_orphans({"Client-a/b-1"}, 60.0)
-    assert len(dask_worker._KEEPERS) == 2
-    dask_worker.leave_orphans({"Client-a/b-1"}, 0.0)
-    assert list(dask_worker._KEEPERS) == list(dask_worker._USED) == ["Client-a/b-1/x"]
+    dask_worker.release_orphans({"Client-a/b-1"}, 60.0)
+    assert len(dask_worker._CACHES) == 2
+    dask_worker.release_orphans({"Client-a/b-1"}, 0.0)
+    assert list(dask_worker._CACHES) == list(dask_worker._USED) == ["Client-a/b-1/x"]
 
 
 def test_scheduler_needs_no_package(monkeypatch):

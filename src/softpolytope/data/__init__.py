@@ -20,6 +20,7 @@ from softpolytope.data._labeled_rows import InMemoryRows, LabeledRows, Partition
 from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
 from softpolytope.data._row_block import RowBlock
 from softpolytope.data._sampling import MAX_FIRST_ROWS, RowSampler, row_blocks
+from softpolytope.data._sources import open_source
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
 from softpolytope.data._summary import DataSummary, check_classes
 
@@ -49,6 +50,7 @@ __all__ = [
     "check_for_text",
     "check_labels_agree",
     "identity_transform",
+    "open_source",
     "ranges",
     "row_blocks",
     "running_transform",

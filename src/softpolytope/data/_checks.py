@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.model import Design
-from softpolytope.parallel import is_dask_collection
+from softpolytope.parallel.dask import is_dask_collection
 
 
 def validate_rows(estimator: BaseEstimator, X: object) -> Design:

@@ -95,7 +95,7 @@ class PartitionedSampler:
         self._first = self._gather(0.0, 2 * MAX_FIRST_ROWS)
 
     def sample(self, n_rows: int) -> InMemoryDataset:
-        """Return the rows with the lowest numbers, gathered into memory."""
+        """Return the rows with the lowest numbers, gather into memory."""
         if n_rows > min(self._data.n_rows, MAX_FIRST_ROWS):
             raise ValueError(f"A sample in memory has at most {MAX_FIRST_ROWS} rows; got n_rows={n_rows}.")
         return self._first.to_dataset(0, n_rows)
@@ -145,7 +145,7 @@ class PartitionedSampler:
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows gathered from several blocks, each with its random number."""
+    """Rows gather from several blocks, each with its random number."""
 
     numbers: FloatArray  # (rows,)
     design: Design  # (rows, columns), dense or CSR

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
+from softpolytope.data import open_source
 from softpolytope.estimators import _explain, _export, _partial_fit, _predict, _uncertainty
 from softpolytope.estimators._callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from softpolytope.estimators._parameters import (
@@ -38,7 +39,7 @@ from softpolytope.estimators._validation import validate_classes, validate_train
 from softpolytope.export import FittedRegression
 from softpolytope.inspection import disagreement, in_words
 from softpolytope.model import Estimate, FittedModel, Posterior, Prior, TrainingRows
-from softpolytope.parallel import RunOptions, open_partition_store, open_source, parse_bytes
+from softpolytope.parallel import RunOptions, open_partition_store, parse_bytes
 
 # Chains that differ by more than this are worth a warning at once.
 WARNING_R_HAT = 1.2

@@ -37,9 +37,9 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         """Return the size of the blocks of some rows with their activations."""
         settings = self.settings
         n_arrays = 3 * settings.n_layers + 1
-        return self.rest_bytes(rows) + 8 * n_arrays * settings.max_experts * self._n_rows(rows)
+        return self.compact_bytes(rows) + 8 * n_arrays * settings.max_experts * self._n_rows(rows)
 
-    def rest_bytes(self, rows: EncodedRows) -> int:
+    def compact_bytes(self, rows: EncodedRows) -> int:
         """Return the size of the blocks without activations."""
         settings, n_rows = self.settings, self._n_rows(rows)
         has_counts = settings.moves.scan == "paper" or settings.moves.polya_gamma
@@ -49,7 +49,7 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         of_rows = n_rows * rows.nbytes / max(1, len(rows.codes)) if self._copies_rows(rows) else 0
         return int(of_rows) + of_blocks + (17 + 8 * n_arrays * settings.max_experts) * n_rows
 
-    def remnant_bytes(self, rows: EncodedRows) -> int:
+    def saved_bytes(self, rows: EncodedRows) -> int:
         """Return the approximate size of the saved states: copies, offsets, positive counts and latent rates."""
         settings = self.settings
         of_row = 16
@@ -68,13 +68,13 @@ class LatentBlockFactory(DatasetBlockFactory[LatentBlock]):
         """Return whether blocks copy their rows: slices of dense rows are views, except where rows were repeated."""
         return rows.is_sparse or self._n_rows(rows) > len(rows.codes)
 
-    def remnant(self, block: LatentBlock, number: int) -> SavedState:
+    def save(self, block: LatentBlock, number: int) -> SavedState:
         """Return the block's saved state, its names prefixed by its number; the coefficients, equal in all, once."""
         state: SavedState = {"coefficients": block.coefficients} if number == 0 else {}
         return state | {f"{number}.{name}": part for name, part in block.saved_state().items()}
 
-    def restore(self, block: LatentBlock, number: int, remnants: SavedState) -> None:
+    def restore(self, block: LatentBlock, number: int, saved: SavedState) -> None:
         """Continue from the block's own part of saved states, which is removed from them."""
         keys = {name: f"{number}.{name}" for name in SAVED_NAMES}
-        own = {name: remnants.pop(key) for name, key in keys.items() if key in remnants}
-        block.restore(remnants["coefficients"], own)
+        own = {name: saved.pop(key) for name, key in keys.items() if key in saved}
+        block.restore(saved["coefficients"], own)

@@ -142,7 +142,7 @@ class Chain:
             self.blocks.save(file.counts_folder(n_sweeps))
             arrays["counts_after"] = np.array(float(n_sweeps))
         file.write(arrays, self._fingerprint, n_sweeps, start)
-        file.forget_counts(but_of=n_sweeps)
+        file.remove_other_counts(sweep=n_sweeps)
 
     def to_arrays(self) -> ChainArrays:
         """Return the trace and everything the next sweep depends on, as named arrays."""

@@ -161,7 +161,7 @@ def _take_turns(chains: list[Chain], reporting: Reporting) -> None:
 
 def _resume(chains: list[Chain], plan: CheckpointPlan, folder: str, fingerprint: str) -> None:
     """Give every chain its checkpoint, from which it continues if there is one."""
-    files = plan.opened(folder)
+    files = plan.open_folder(folder)
     for chain in chains:
         chain.resume(files.for_chain(*chain.name[1:]), fingerprint)
 

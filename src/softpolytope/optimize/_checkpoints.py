@@ -46,7 +46,7 @@ class ModeCheckpoints:
 
     def _open(self, plan: CheckpointPlan) -> Checkpoint:
         often = replace(plan, every_sweeps=None, every_seconds=SECONDS_BETWEEN_WRITES)
-        return often.opened(self._folder).file("modes")
+        return often.open_folder(self._folder).file("modes")
 
     def find(self, name: str) -> OptimizedMode | None:
         """Return the result of an optimization, if it has finished before."""

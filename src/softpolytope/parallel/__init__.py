@@ -1,7 +1,7 @@
-"""Where blocks of rows are evaluated: a loop, threads, partitions in this process, or Dask workers.
+"""Evaluation of blocks of rows: in a loop, by threads, in partitions of this process, or on Dask workers.
 
-Sums over blocks are taken in a fixed order, so results do not depend on where blocks live. Checkpoints, progress,
-interrupts and limits of memory are handled here. Nothing in this room knows what a block computes.
+Sums over blocks are taken in a fixed order, so results do not depend on the place of evaluation. Checkpoints, progress,
+interrupts and memory limits are handled here. Nothing in this room knows what a block computes.
 """
 
 from softpolytope.exceptions import BlocksLostError, CheckpointError
@@ -29,16 +29,17 @@ from softpolytope.parallel._memory import allowance, parse_bytes
 from softpolytope.parallel._partition_blocks import (
     DeferringBlocks,
     PartitionStore,
+    Source,
     StatefulBlocks,
     collect,
     open_partition_store,
 )
-from softpolytope.parallel._partition_cache import PartitionCache
+from softpolytope.parallel._partition_cache import AnyFactory, PartitionCache
 from softpolytope.parallel._reduction import Node, fixed_order_sum, merged
-from softpolytope.parallel._sources import Source, is_dask_collection, open_source
 from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, run_all
 
 __all__ = [
+    "AnyFactory",
     "BlockFactory",
     "BlockThreads",
     "Blocks",
@@ -66,12 +67,10 @@ __all__ = [
     "blocks_in_memory",
     "collect",
     "fixed_order_sum",
-    "is_dask_collection",
     "make_fingerprint",
     "merged",
     "one_blas_thread",
     "open_partition_store",
-    "open_source",
     "parse_bytes",
     "read_only",
     "read_saved_state",

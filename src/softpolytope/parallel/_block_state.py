@@ -1,4 +1,4 @@
-"""What is left of blocks that are not in memory, and the files it is put into."""
+"""Factories of the blocks of a partition, and files of the state that such blocks save."""
 
 import json
 import math
@@ -6,97 +6,100 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Raw = tuple[Any, Any, Any]  # rows, labels, and weights or None, of a partition as they come from their source
-SavedState = dict[str, NDArray[Any]]
+from softpolytope._files import atomic_write
+
+# Rows, labels, and weights or None, of a partition as they come from their source.
+Raw: TypeAlias = tuple[Any, Any, Any]
+SavedState: TypeAlias = dict[str, NDArray[Any]]
 
 Rows = TypeVar("Rows")
 Block = TypeVar("Block")
 
-# Bytes of an array that is put into a file together with others.
+# Arrays of at most so many bytes are joined in a file.
 MAX_JOINED = 2**16
 _LARGE = "large."
 
 
 class BlockFactory(Protocol[Rows, Block]):
-    """How blocks are made of the rows of a partition; travels to where the rows are."""
+    """Factory of the blocks of a partition, which is sent to the process that has the rows."""
 
     @property
     def rows_key(self) -> Hashable:
-        """Names what `rows` makes, so that homes share it; None for rows as they come."""
+        """Key of what `rows` returns, by which factories share it; None for rows as they come."""
         ...
 
     def rows(self, raw: Raw, partition: int) -> Rows:
-        """Rows ready for blocks, with their size in `nbytes`."""
+        """Return rows from which blocks can be made, with their size in `nbytes`."""
         ...
 
     def blocks(self, rows: Rows, partition: int) -> list[Block]:
-        """Blocks of rows."""
+        """Return the blocks of rows."""
         ...
 
     def state_bytes(self, rows: Rows) -> int:
-        """What the blocks of these rows take besides the rows."""
+        """Return the size of the blocks of these rows, without the rows."""
         ...
 
-    def rest_bytes(self, rows: Rows) -> int:
-        """The same of blocks that have forgotten what they can compute again."""
+    def compact_bytes(self, rows: Rows) -> int:
+        """Return the size of blocks that have dropped what they can compute again."""
         ...
 
-    def remnant_bytes(self, rows: Rows) -> int:
-        """What is left of the blocks of these rows when they are not in memory, at most and about."""
+    def saved_bytes(self, rows: Rows) -> int:
+        """Return an upper estimate of the size of the saved state of these blocks."""
         ...
 
-    def remnant(self, block: Block, number: int) -> SavedState:
-        """What the block of this number knows that does not follow from rows and parameters; its own arrays."""
+    def save(self, block: Block, number: int) -> SavedState:
+        """Return the state of one block that does not follow from rows and parameters, as arrays of its own."""
         ...
 
-    def restore(self, block: Block, number: int, remnants: SavedState) -> None:
-        """Let the block of this number go on from its part of the remnants, which is taken out of them."""
+    def restore(self, block: Block, number: int, saved: SavedState) -> None:
+        """Restore one block from its part of the saved state, which is removed from it."""
         ...
 
 
 class StatelessBlockFactory(ABC, Generic[Rows, Block]):
-    """For blocks that no call changes."""
+    """Base of factories of blocks that no call changes, which therefore save nothing."""
 
     __slots__ = ()
 
-    def rest_bytes(self, rows: Rows) -> int:
-        """There is nothing to forget."""
-        return self.state_bytes(rows)
-
     @abstractmethod
     def state_bytes(self, rows: Rows) -> int:
-        """What the blocks of these rows take besides the rows."""
+        """Return the size of the blocks of these rows, without the rows."""
 
-    def remnant_bytes(self, rows: Rows) -> int:  # noqa: ARG002
-        """There is nothing to keep."""
+    def compact_bytes(self, rows: Rows) -> int:
+        """Return the size of the blocks: they can drop nothing."""
+        return self.state_bytes(rows)
+
+    def saved_bytes(self, rows: Rows) -> int:  # noqa: ARG002
+        """Return zero."""
         return 0
 
-    def remnant(self, block: Block, number: int) -> SavedState:  # noqa: ARG002
-        """There is nothing to keep."""
+    def save(self, block: Block, number: int) -> SavedState:  # noqa: ARG002
+        """Return no state."""
         return {}
 
-    def restore(self, block: Block, number: int, remnants: SavedState) -> None:
-        """There is nothing to restore."""
+    def restore(self, block: Block, number: int, saved: SavedState) -> None:
+        """Do nothing."""
 
 
 def saved_state_file(folder: Path, partition: int) -> Path:
-    """Where the remnants of a partition are put."""
+    """Return the path of the saved state of a partition."""
     return folder / f"partition{partition}.npz"
 
 
-def write_saved_state(path: Path, remnants: SavedState) -> None:
-    """Put remnants into a file, which has no code inside; it is there as a whole or not at all."""
-    # Each array would be a file in the archive. Small ones, of which there are many, are joined; large ones would be in
-    # memory twice.
+def write_saved_state(path: Path, saved: SavedState) -> None:
+    """Write a saved state into a file without code, which appears complete or not at all."""
+    # Each array would be a file in the archive. Small ones, of which there are many, are joined; joined large ones
+    # would be in memory twice.
     index = []
     small: defaultdict[str, list[NDArray[Any]]] = defaultdict(list)
     large: SavedState = {}
-    for name, part in remnants.items():
+    for name, part in saved.items():
         is_large = part.nbytes > MAX_JOINED
         index.append((name, part.dtype.str, part.shape, is_large))
         if is_large:
@@ -104,16 +107,13 @@ def write_saved_state(path: Path, remnants: SavedState) -> None:
         else:
             small[part.dtype.str].append(part.reshape(-1))
     joined = {kind: np.concatenate(parts) for kind, parts in small.items()}
-    temporary = path.with_suffix(".part")
-    with temporary.open("wb") as file:
-        np.savez(
-            file, allow_pickle=False, index=np.frombuffer(json.dumps(index).encode(), dtype=np.uint8), **joined, **large
-        )
-    temporary.replace(path)
+    names = np.frombuffer(json.dumps(index).encode(), dtype=np.uint8)
+    with atomic_write(path) as file:
+        np.savez(file, allow_pickle=False, index=names, **joined, **large)
 
 
 def read_saved_state(path: Path) -> SavedState:
-    """The remnants in a file."""
+    """Return the saved state in a file."""
     found: SavedState = {}
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         index = json.loads(archive["index"].tobytes())

@@ -21,7 +21,7 @@ class Allowance:
 
     max_memory: int
     n_in_flight: int  # partitions that may be read and worked on at once
-    for_rows: int  # bytes of rows and blocks that may stay between calls
+    for_rows: int  # bytes of rows and blocks that may entry between calls
 
 
 def parse_bytes(value: Any) -> int:

@@ -12,12 +12,44 @@ from typing import Any, Concatenate, Generic, Protocol, Self, cast, runtime_chec
 
 import numpy as np
 
-from softpolytope.parallel._block_state import BlockFactory, read_saved_state, saved_state_file, write_saved_state
+from softpolytope.parallel._block_state import BlockFactory, Raw, read_saved_state, saved_state_file, write_saved_state
 from softpolytope.parallel._blocks import Block, Block_co, Blocks, Call, Kind, P, Result
 from softpolytope.parallel._memory import allowance
 from softpolytope.parallel._partition_cache import PartitionCache
 from softpolytope.parallel._reduction import merged
-from softpolytope.parallel._sources import Source
+
+
+class Source(Protocol):
+    """Source of rows in partitions, which can be sent to another process."""
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        ...
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns; None if they have none."""
+        ...
+
+    @property
+    def largest_bytes(self) -> int:
+        """Size of the largest partition as doubles; 0 if it is unknown."""
+        ...
+
+    @property
+    def delayed(self) -> list[Any] | None:
+        """Delayed partitions of a Dask collection, which workers compute; None if they can call `load`."""
+        ...
+
+    def load(self, partition: int) -> Raw:
+        """Return rows, labels and weights (or None) of a partition."""
+        ...
 
 
 @runtime_checkable
@@ -54,7 +86,7 @@ class PartitionStore(Protocol):
 
 def open_partition_store(source: Source, client: Any, max_memory: int | None, n_threads: int) -> PartitionStore:
     """Return the workers of a Dask cluster if there is a client, otherwise partitions in this process."""
-    if client is None and source.is_dask and max_memory is None:
+    if client is None and source.delayed is not None and max_memory is None:
         client = import_module("softpolytope.parallel.dask._cluster").default_client()
     if client is None:
         return LocalPartitionStore(source, max_memory, n_threads)
@@ -171,7 +203,7 @@ class PartitionBlocks(DeferringBlocks[Block]):
         self._flush()
         folder.mkdir(parents=True, exist_ok=True)
         for partition in range(self._n_partitions):
-            write_saved_state(saved_state_file(folder, partition), self._cache.remnants(self._name, partition))
+            write_saved_state(saved_state_file(folder, partition), self._cache.saved_state(self._name, partition))
 
     def load(self, folder: Path) -> None:
         """Continue from the state saved in a folder."""
@@ -181,11 +213,11 @@ class PartitionBlocks(DeferringBlocks[Block]):
 
     def close(self) -> None:
         """Release the blocks."""
-        self._cache.leave(self._name)
+        self._cache.release(self._name)
 
     def _run(self, calls: list[Call]) -> dict[Any, Any]:
         def work(partition: int) -> Any:
-            self._cache.take_once(self._name, partition, self._factory)
+            self._cache.ensure(self._name, partition, self._factory)
             return self._cache.run(self._name, partition, calls)
 
         results = self._pool.map(work, range(self._n_partitions))

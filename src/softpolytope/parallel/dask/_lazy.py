@@ -1,14 +1,19 @@
-"""Functions of rows applied to Dask collections, lazily: nothing is computed until it is asked for."""
+"""Functions of rows, applied to Dask collections lazily."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softpolytope.parallel import is_dask_collection
 
-__all__ = ["empty_meta", "is_dask_collection", "lazily"]
+def is_dask_collection(item: object) -> bool:
+    """Return whether an object is a Dask array, data frame or series, without importing Dask."""
+    if "dask" not in sys.modules or isinstance(item, np.ndarray | str | Path | Sequence):
+        return False
+    return bool(sys.modules["dask"].is_dask_collection(item))
 
 
 def empty_meta(X: Any) -> Any:

@@ -1,7 +1,6 @@
-"""Partitions of rows on the workers of a Dask cluster: who has which.
+"""Partition store on the workers of a Dask cluster, and the assignment of partitions to their threads.
 
-Partitions are dealt to the threads of the workers, neighbors together, so that a worker returns few nodes of the tree
-of sums.
+Neighboring partitions are assigned to the same thread, so that a worker returns few nodes of the tree of sums.
 """
 
 import itertools
@@ -14,81 +13,83 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Self
 
-from distributed import Future, fire_and_forget
+from distributed import Client, Future, fire_and_forget
 
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.parallel import BlockFactory, Source
 from softpolytope.parallel.dask import _worker as dask_worker
 from softpolytope.parallel.dask._blocks import Block, DaskBlocks
-from softpolytope.parallel.dask._cluster import Cluster, Slot
+from softpolytope.parallel.dask._cluster import Cluster, Sent, Slot
 
 # Seconds between two looks for workers that have joined.
 BETWEEN_REBALANCES = 3.0
-# Seconds that workers may take to forget everything at the end.
+# Seconds that workers may take to release everything at the end.
 CLOSING_PATIENCE = 5.0
-# Seconds for which rows of a client that is not connected must have been of no use before they are forgotten.
+# Seconds without use after which the rows of a disconnected client are released.
 ORPHANS_AFTER = 60.0
-# Chains or climbs that wait for workers at once.
+# Chains or optimizations that wait for workers at once.
 MAX_TASKS = 16
 
 
 class DaskPartitionStore:
-    """Partitions on the workers of a cluster."""
+    """Partitions on the workers of a Dask cluster."""
 
     n_tasks = MAX_TASKS
 
-    def __init__(self, source: Source, client: Any, max_memory: int | None) -> None:
+    def __init__(self, source: Source, client: Client, max_memory: int | None) -> None:
         self.cluster = Cluster(client)
-        self.source = source
+        self.delayed = source.delayed
         self.n_partitions = source.n_partitions
         self.name = f"{client.id}/{uuid.uuid4().hex}"
         # Rows of Dask collections come as results of tasks; those in files are read by the workers.
         expected = source.largest_bytes * source.n_partitions // max(1, len(self.cluster.usable()))
-        self.on_worker = (self.name, None if source.is_dask else source, max_memory, source.largest_bytes, expected)
+        self.info = dask_worker.StoreInfo(
+            self.name, None if source.delayed is not None else source, max_memory, source.largest_bytes, expected
+        )
         self.tokens = itertools.count(1)
         self._numbers = itertools.count()
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
         self._addresses: set[str] = set()  # of all workers that have had partitions
         self._looked = time.monotonic()
-        usable = self.cluster.introduced()
-        self._deal(_slots_of(usable))
-        self._leave_orphans(usable)
+        usable = self.cluster.import_on_workers()
+        self._assign(_list_slots(usable))
+        self._release_orphans(usable)
 
     def blocks(self, factory: BlockFactory[Any, Block]) -> DaskBlocks[Block]:
         """Return the blocks that a factory makes of the partitions."""
         return DaskBlocks(self, factory, str(next(self._numbers)))
 
     def close(self) -> None:
-        """Forget all rows and blocks."""
-        # Who closes the client next would cancel what is not done yet; who is gone has forgotten.
+        """Release all rows and blocks."""
+        # If the client is closed next, tasks that are not done are canceled. Workers that are gone have nothing left.
         with suppress(BlocksLostError):
-            self.cluster.gathered(self._forgetting(None), CLOSING_PATIENCE)
+            self.cluster.gather(self._release_on_workers(None), CLOSING_PATIENCE)
         self.cluster.close()
 
-    def forget(self, home: str) -> None:
-        """Let all workers forget a home."""
+    def release(self, owner: str) -> None:
+        """Release the blocks of an owner on all workers."""
         with suppress(BlocksLostError):
-            self._forgetting(home)
+            self._release_on_workers(owner)
 
-    def _forgetting(self, home: str | None) -> list[tuple[Slot, Any]]:
-        """Tasks that let all workers forget a home, or this place; whoever is busy will do it later."""
+    def _release_on_workers(self, owner: str | None) -> list[Sent]:
+        """Send tasks that release an owner, or this store; busy workers run them later."""
         if self.cluster.is_lost:
             return []
         with self._lock:
-            # Those that were given up, and are there again or still, have what they had.
+            # Workers that were abandoned, and are there again or still, have their blocks.
             slots = [Slot(address, 0) for address in sorted(self._addresses & self.cluster.known())]
-        return self._told(slots, dask_worker.leave, self.name, home)
+        return self._send_to(slots, dask_worker.release, self.name, owner)
 
-    def _leave_orphans(self, usable: Iterable[str]) -> None:
-        """Let workers forget what clients that were killed have left with them."""
+    def _release_orphans(self, usable: Iterable[str]) -> None:
+        """Release what killed clients have left on the workers."""
         clients = self.cluster.clients()
         if clients is not None:
             slots = [Slot(address, 0) for address in sorted(usable)]
-            self._told(slots, dask_worker.leave_orphans, clients, ORPHANS_AFTER)
+            self._send_to(slots, dask_worker.release_orphans, clients, ORPHANS_AFTER)
 
-    def _told(self, slots: list[Slot], function: Callable[..., None], *arguments: Any) -> list[tuple[Slot, Any]]:
-        """Tasks that are done even if no one waits for them."""
+    def _send_to(self, slots: list[Slot], function: Callable[..., None], *arguments: object) -> list[Sent]:
+        """Send tasks that run even if no one waits for them."""
         asked = [(slot, self.cluster.submit(slot, function, *arguments)) for slot in slots]
         for _, future in asked:
             if isinstance(future, Future):
@@ -102,7 +103,7 @@ class DaskPartitionStore:
         self.close()
 
     def by_slot(self, partitions: list[int]) -> dict[Slot, list[int]]:
-        """Partitions by the thread that has them."""
+        """Return partitions by the thread that has them."""
         with self._lock:
             found: defaultdict[Slot, list[int]] = defaultdict(list)
             for partition in sorted(partitions):
@@ -110,26 +111,26 @@ class DaskPartitionStore:
             return dict(found)
 
     def give_up(self, slots: set[Slot]) -> None:
-        """Deal the partitions of workers that are gone to the others."""
+        """Assign the partitions of lost workers to the others."""
         with self._lock:
-            usable = self.cluster.introduced()
+            usable = self.cluster.import_on_workers()
             usable = {
                 address: usable[address] for address in usable if address not in {s.address for s in slots}
             } or usable
-            self._move_to(_slots_of(usable))
+            self._move_to(_list_slots(usable))
 
     def rebalance(self) -> None:
-        """Every few seconds, give partitions to workers that have joined."""
+        """Every few seconds, move partitions to workers that have joined."""
         with self._lock:
             if time.monotonic() - self._looked < BETWEEN_REBALANCES:
                 return
-            usable = _slots_of(self.cluster.introduced())
+            usable = _list_slots(self.cluster.import_on_workers())
             if set(usable) - set(self._slots.values()):
                 self._move_to(usable)
             self._looked = time.monotonic()
 
-    def _deal(self, slots: list[Slot]) -> None:
-        """Deal neighboring partitions to each thread, whole branches of the tree of sums where possible."""
+    def _assign(self, slots: list[Slot]) -> None:
+        """Assign neighboring partitions to each thread, whole branches of the tree of sums where possible."""
         n_parts, n_slots = self.n_partitions, len(slots)
         # Branches of 2^height partitions, at least eight for every thread if there are so many partitions.
         height = max(0, int(math.log2(max(1, n_parts / (8 * n_slots)))))
@@ -139,16 +140,16 @@ class DaskPartitionStore:
         self._addresses.update(slot.address for slot in self._slots.values())
 
     def _move_to(self, slots: list[Slot]) -> None:
-        """Even out the numbers of partitions, moving as few as possible; `slots` are all that may have any."""
+        """Even out the numbers of partitions on these threads, moving as few partitions as possible."""
         owned: dict[Slot, list[int]] = {slot: [] for slot in slots}
-        homeless: list[int] = []
+        unassigned: list[int] = []
         for partition, slot in sorted(self._slots.items()):
-            owned.get(slot, homeless).append(partition)
+            owned.get(slot, unassigned).append(partition)
         most = -(-self.n_partitions // len(slots))
         for parts in owned.values():
-            homeless.extend(parts[most:])
+            unassigned.extend(parts[most:])
             del parts[most:]
-        for partition in sorted(homeless):
+        for partition in sorted(unassigned):
             slot = min(owned, key=lambda item: len(owned[item]))
             owned[slot].append(partition)
         least = self.n_partitions // len(slots)
@@ -159,5 +160,5 @@ class DaskPartitionStore:
         self._addresses.update(slot.address for slot in self._slots.values())
 
 
-def _slots_of(usable: dict[str, int]) -> list[Slot]:
+def _list_slots(usable: dict[str, int]) -> list[Slot]:
     return [Slot(address, thread) for address in sorted(usable) for thread in range(usable[address])]

@@ -1,4 +1,4 @@
-"""Rows in Dask collections: checks before any work, and partitions that workers or this process can have."""
+"""Rows in Dask collections: checks before any work, and partitions for workers or this process."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,64 +6,62 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 
-from softpolytope.parallel._block_state import Raw
-from softpolytope.parallel._sources import is_dask_collection
+from softpolytope.parallel import Raw
+from softpolytope.parallel.dask import is_dask_collection
 
 
 @dataclass(frozen=True)
 class DaskSource:
-    """Chunks of arrays or partitions of data frames, one Delayed (rows, labels, weights) each."""
+    """Rows in the chunks of arrays or the partitions of data frames."""
 
-    parts: list[Any]
+    delayed: list[Any]  # (partitions,), each computes (rows, labels, weights)
     n_features: int
     names: list[str] | None
     largest_bytes: int
 
-    is_dask = True
-
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any) -> "DaskSource":
-        """Check what is known without computing anything."""
+    def from_collections(cls, X: Any, y: Any, sample_weight: Any) -> "DaskSource":  # Dask is untyped
+        """Check the collections without computing anything."""
         given = {"X": X, "y": y, "sample_weight": sample_weight}
         for name, item in given.items():
             if not is_dask_collection(item) and not (name == "sample_weight" and item is None):
                 raise ValueError(
-                    f"X, y and sample_weight must all be Dask's if one is; {name} is a {type(item).__name__}. "
-                    f"dask.array.from_array({name}, chunks=...) makes one of an array."
+                    f"X, y and sample_weight must all be Dask collections if one is, but {name} is a "
+                    f"{type(item).__name__}. Convert it with dask.array.from_array({name}, chunks=...)."
                 )
         if _is_frame(X):
-            # As scikit-learn has it, columns have names if all of these are text.
+            # As in scikit-learn, columns have names if all of these are strings.
             names, lengths = (list(X.columns) if all(isinstance(name, str) for name in X.columns) else None), None
             _check_numbers(X)
         else:
-            names, lengths = None, _checked_chunks(X)
+            names, lengths = None, _count_rows(X)
         n_parts = X.npartitions if lengths is None else len(lengths)
         for name in ("y", "sample_weight"):
             if given[name] is not None:
                 _check_matches(given[name], name, lengths, n_parts)
         columns = len(X.columns) if _is_frame(X) else int(X.shape[1])
         items = [_delayed_parts(item) for item in given.values() if item is not None]
-        pack = delayed(_packed, pure=True)
+        pack = delayed(_pack, pure=True)
         parts = [pack(*part) for part in zip(*items, strict=True)]
         return cls(parts, columns, names, 0 if lengths is None else 8 * (columns + 1) * max(lengths))
 
     @property
     def n_partitions(self) -> int:
         """Number of chunks or partitions."""
-        return len(self.parts)
+        return len(self.delayed)
 
     def load(self, partition: int) -> Raw:
-        """Rows, labels and weights of a partition, computed here."""
-        raw: Raw = self.parts[partition].compute(scheduler="synchronous")
+        """Compute rows, labels and weights of a partition in this process."""
+        raw: Raw = self.delayed[partition].compute(scheduler="synchronous")
         return raw
 
 
-def _packed(X: Any, y: Any, weights: Any = None) -> Raw:
+def _pack(X: Any, y: Any, weights: Any = None) -> Raw:
     return X, _column(y), _column(weights)
 
 
 def _column(values: Any) -> Any:
-    """Labels or weights as an array of one dimension."""
+    """Return labels or weights as an array of one dimension."""
     if values is None:
         return None
     array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
@@ -82,19 +80,19 @@ def _delayed_parts(item: Any) -> list[Any]:
     return list(np.asarray(item.to_delayed(), dtype=object).reshape(-1))
 
 
-def _checked_chunks(X: Any) -> list[int]:
-    """Rows of the chunks of an array of rows."""
+def _count_rows(X: Any) -> list[int]:
+    """Return the number of rows of every chunk; raise ValueError if they are unknown or the columns are split."""
     if not _is_array(X) or X.ndim != 2:
         raise ValueError(f"X must be a Dask array of two dimensions or a Dask data frame; got {X!r}.")
     if np.isnan(X.shape[1]) or X.numblocks[1] != 1:
         raise ValueError(
-            f"the columns of X are cut into chunks of {X.chunks[1]}; a chunk must have all columns of its rows: "
-            "X.rechunk({1: -1})."
+            f"The columns of X are split into chunks of {X.chunks[1]}, but a chunk must have all columns of its rows. "
+            "Use X.rechunk({1: -1})."
         )
     if np.isnan(X.shape[0]):
-        raise ValueError("X has chunks of unknown sizes; X.compute_chunk_sizes() finds them.")
+        raise ValueError("X has chunks of unknown sizes. Call X.compute_chunk_sizes() first.")
     if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold numbers; its type is {X.dtype}.")
+        raise ValueError(f"X must be numeric, but its type is {X.dtype}. Convert or encode it first.")
     return [int(size) for size in X.chunks[0]]
 
 
@@ -102,36 +100,38 @@ def _check_numbers(X: Any) -> None:
     wrong = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
     if wrong:
         raise ValueError(
-            f"columns {', '.join(map(repr, wrong[:10]))} of X hold no numbers; encode them first, or leave them out."
+            f"Columns {', '.join(map(repr, wrong[:10]))} of X are not numeric. Encode them first, or leave them out."
         )
 
 
 def _check_matches(item: Any, name: str, lengths: list[int] | None, n_parts: int) -> None:
-    """Raise unless labels or weights are cut as the rows are."""
+    """Raise ValueError unless labels or weights have the partitions of the rows."""
     if not _is_array(item):
         if lengths is not None:
             raise ValueError(
-                f"X is a Dask array and {name} is not, so its chunk sizes are unknown; "
-                f"{name}.to_dask_array(lengths=True) makes an array of it."
+                f"X is a Dask array but {name} is not, so its chunk sizes are unknown. "
+                f"Use {name}.to_dask_array(lengths=True)."
             )
         if item.npartitions != n_parts:
-            raise ValueError(f"{name} has {item.npartitions} partitions and X has {n_parts}; they must be the same.")
+            raise ValueError(
+                f"{name} has {item.npartitions} partitions, but X has {n_parts}. Repartition {name} like X."
+            )
         return
     if item.ndim != 1 and not (item.ndim == 2 and item.shape[1] == 1):
         raise ValueError(f"{name} must have one dimension; got {item!r}.")
     if lengths is None:
         if item.numblocks[0] != n_parts:
             raise ValueError(
-                f"{name} has {item.numblocks[0]} chunks and X has {n_parts} partitions; give one for each."
+                f"{name} has {item.numblocks[0]} chunks, but X has {n_parts} partitions. Rechunk {name} like X."
             )
         return
     if np.isnan(item.shape[0]):
-        raise ValueError(f"{name} has chunks of unknown sizes; {name}.compute_chunk_sizes() finds them.")
+        raise ValueError(f"{name} has chunks of unknown sizes. Call {name}.compute_chunk_sizes() first.")
     found = [int(size) for size in item.chunks[0]]
     if found != lengths:
         raise ValueError(
-            f"{name} has {sum(found)} entries in chunks of {_short(found)} and X has {sum(lengths)} rows in chunks of "
-            f"{_short(lengths)}; every chunk of rows needs its labels and weights: {name}.rechunk((X.chunks[0],))."
+            f"{name} has {sum(found)} entries in chunks of {_short(found)}, but X has {sum(lengths)} rows in chunks of "
+            f"{_short(lengths)}. Use {name}.rechunk((X.chunks[0],))."
         )
 
 
