@@ -75,10 +75,10 @@ def test_text_at_prediction_is_named_as_in_fit(method):
     pd = pytest.importorskip("pandas")
     plain = model().fit(X, y)
     for rows in (np.array([[0.5, "red"]], dtype=object), [["0.5", "red"]]):
-        with pytest.raises(ValueError, match="column 1 of X holds 'red', which is not a number; encode"):
+        with pytest.raises(ValueError, match=r"Column 1 of X holds 'red', which is not a number\. Encode"):
             getattr(plain, method)(rows)
     named = model().fit(pd.DataFrame(X, columns=["a", "b"]), y)
-    with pytest.raises(ValueError, match="column 'b' of X holds 'red', which is not a number; encode"):
+    with pytest.raises(ValueError, match=r"Column 'b' of X holds 'red', which is not a number\. Encode"):
         getattr(named, method)(pd.DataFrame({"a": [0.5], "b": ["red"]}))
 
 

@@ -1,10 +1,10 @@
 """Checks of rows and labels."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -40,7 +40,7 @@ def validate_rows(estimator: BaseEstimator, X: object) -> Design:
 
 
 def check_columns(estimator: BaseEstimator, n_features: int, names: Sequence[object] | None) -> None:
-    """Raise unless columns are those of the fit, by their number and, where both have names, by name and order."""
+    """Raise ValueError unless columns have the number, names and order of those of the fit."""
     known = getattr(estimator, "feature_names_in_", None)
     if n_features != estimator.n_features_in_:
         raise ValueError(
@@ -49,69 +49,79 @@ def check_columns(estimator: BaseEstimator, n_features: int, names: Sequence[obj
         )
     if names is not None and known is not None and list(names) != list(known):
         wrong = [str(name) for name in names if name not in set(known)] or ["the same names in another order"]
-        raise ValueError(f"the columns of X differ from those of the fit: X has {', '.join(wrong[:10])}.")
+        raise ValueError(f"The columns of X differ from those of the fit: X has {', '.join(wrong[:10])}.")
 
 
-def check_for_text(X: Any, error: Exception, known: Sequence[object] | None = None) -> None:
-    """Raise an error that names the first column without numbers, if that is why rows could not be converted.
+class Table(Protocol):
+    """Data frame of pandas, Polars or a similar library."""
 
-    `error` is what the conversion raised. If columns are `known`, wrong names of a table are the better message.
+    columns: Sequence[str]
+
+    def __getitem__(self, name: object) -> object:
+        """Return a column."""
+        ...
+
+
+def is_table(X: object) -> TypeGuard[Table]:
+    """Return whether rows are a data frame."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def check_for_text(X: object, error: Exception, known: Sequence[object] | None = None) -> None:
+    """Raise an error that names the first column that is not numeric, if that is why rows could not be converted.
+
+    `error` is the error of the conversion. Unknown column names of a table are reported elsewhere.
     """
-    is_table = hasattr(X, "columns") and hasattr(X, "dtypes")
-    if not is_table and "could not convert string" not in str(error):
-        return
-    if is_table and known is not None and list(X.columns) != list(known):
-        return
-    found = _column_without_numbers(X, is_table=is_table)
-    if found is not None:
-        name, value = found
-        raise ValueError(
-            f"column {name!r} of X holds {value!r}, which is not a number; encode such columns first "
-            "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
-        ) from error
+    if is_table(X):
+        if known is not None and list(X.columns) != list(known):
+            return
+        names: Sequence[object] = X.columns
+    else:
+        rows = np.asarray(X, dtype=object) if "could not convert string" in str(error) else np.empty(0)
+        if rows.ndim != 2:
+            return
+        names = range(rows.shape[1])
+    for number, name in enumerate(names):
+        # By position where possible, because names may be repeated.
+        column = (X.iloc[:, number] if hasattr(X, "iloc") else X[name]) if is_table(X) else rows[:, number]
+        wrong = _find_text(np.asarray(column))
+        if wrong:
+            raise ValueError(
+                f"Column {name!r} of X holds {wrong[0]!r}, which is not a number. Encode such columns first "
+                "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
+            ) from error
 
 
-def _column_without_numbers(X: Any, *, is_table: bool) -> tuple[object, object] | None:
-    """Return name and first bad value of the first column that cannot be converted to numbers."""
-    rows = None if is_table else np.asarray(X, dtype=object)
-    if rows is not None and rows.ndim != 2:
-        return None
-    for number in range(X.shape[1] if rows is None else rows.shape[1]):
-        column = (
-            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
-            if rows is None
-            else rows[:, number]
-        )
-        for value in column.tolist():
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return (X.columns[number] if is_table else number), value
-        if column.dtype.kind in "mM":
-            return (X.columns[number] if is_table else number), column[0]
-    return None
+def _find_text(column: NDArray[Any]) -> list[object]:
+    """Return the first value of a column that cannot be converted to a number; an empty list if all can."""
+    for value in column.tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return [value]
+    return [column[0]] if column.dtype.kind in "mM" else []
 
 
-def check_finite(X: Any, names: Any) -> None:
-    """Raise at the first entry that is not a finite number, naming its column and row."""
-    entries: Any = X
-    if sparse.issparse(X) and len(entries.indices):
-        n_columns = entries.shape[1]
-        if entries.indices.min() < 0 or entries.indices.max() >= n_columns:
-            raise ValueError(f"sparse X has an index outside its {n_columns} columns; it is damaged.")
-    values = entries.data if sparse.issparse(X) else entries
+def check_finite(X: Design, names: Sequence[object] | None) -> None:
+    """Raise ValueError at the first entry that is not a finite number, naming its column and row."""
+    n_columns = X.shape[1]
+    if isinstance(X, np.ndarray):
+        values = X
+    else:
+        values = X.data
+        if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= n_columns):
+            raise ValueError(f"Sparse X has an index outside its {n_columns} columns and is damaged. Build it again.")
     # A sum is finite only if all its terms are, and costs half as much.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():
             return
-    bad = np.argwhere(~np.isfinite(values))[0]
-    if sparse.issparse(X):
-        value = values[bad[0]]
-        row, column = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1, int(entries.indices[bad[0]])
+    bad = tuple(np.argwhere(~np.isfinite(values))[0])
+    if isinstance(X, np.ndarray):
+        row, column = bad
     else:
-        value, row, column = values[tuple(bad)], int(bad[0]), int(bad[1])
+        row, column = np.searchsorted(X.indptr, bad[0], side="right") - 1, X.indices[bad[0]]
     label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
-    kind = "NaN" if np.isnan(value) else f"{value} (infinity)"
+    kind = "NaN" if np.isnan(values[bad]) else f"{values[bad]} (infinity)"
     raise ValueError(
         f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
         "Impute or drop such rows first."
@@ -119,7 +129,7 @@ def check_finite(X: Any, names: Any) -> None:
 
 
 def check_labels_agree(labels: Sequence[object], name: str) -> None:
-    """Raise if some labels are text and others are not: they have no common order, and as text 1 would be '1'."""
+    """Raise ValueError if only some labels are strings: they have no common order, and 1 would become "1"."""
     is_text = [isinstance(label, str | bytes) for label in labels]
     if any(is_text) and not all(is_text):
         text, other = labels[is_text.index(True)], labels[is_text.index(False)]
@@ -129,9 +139,9 @@ def check_labels_agree(labels: Sequence[object], name: str) -> None:
         )
 
 
-def ranges(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest number of each column of dense or sparse rows."""
-    ends: list[Any] = [X.min(axis=0), X.max(axis=0)]
-    dense = [end.toarray() if hasattr(end, "toarray") else end for end in ends]
-    lower, upper = (np.asarray(end, dtype=np.float64).reshape(-1) for end in dense)
+def ranges(X: Design) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and largest value of each column."""
+    if isinstance(X, np.ndarray):
+        return X.min(axis=0), X.max(axis=0)
+    lower, upper = (np.asarray(end.toarray(), dtype=np.float64).reshape(-1) for end in (X.min(axis=0), X.max(axis=0)))
     return lower, upper

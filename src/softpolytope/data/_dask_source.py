@@ -1,13 +1,17 @@
 """Rows in Dask collections: checks before any work, and partitions for workers or this process."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from dask.delayed import delayed
+from numpy.typing import NDArray
 
 from softpolytope.parallel import Raw
 from softpolytope.parallel.dask import is_dask_collection
+
+# Arrays, data frames and series of Dask, which is untyped.
+Collection: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class DaskSource:
     largest_bytes: int
 
     @classmethod
-    def from_collections(cls, X: Any, y: Any, sample_weight: Any) -> "DaskSource":  # Dask is untyped
+    def from_collections(cls, X: Collection, y: Collection, sample_weight: Collection) -> "DaskSource":
         """Check the collections without computing anything."""
         given = {"X": X, "y": y, "sample_weight": sample_weight}
         for name, item in given.items():
@@ -56,11 +60,12 @@ class DaskSource:
         return raw
 
 
-def _pack(X: Any, y: Any, weights: Any = None) -> Raw:
+def _pack(X: object, y: object, weights: object = None) -> Raw:
+    """Return rows, labels, and weights or None, as the tasks of a partition have computed them."""
     return X, _column(y), _column(weights)
 
 
-def _column(values: Any) -> Any:
+def _column(values: object) -> NDArray[Any] | None:
     """Return labels or weights as an array of one dimension."""
     if values is None:
         return None
@@ -68,19 +73,19 @@ def _column(values: Any) -> Any:
     return array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _is_frame(item: Any) -> bool:
+def _is_frame(item: Collection) -> bool:
     return hasattr(item, "npartitions") and hasattr(item, "columns") and not hasattr(item, "chunks")
 
 
-def _is_array(item: Any) -> bool:
+def _is_array(item: Collection) -> bool:
     return hasattr(item, "chunks") and hasattr(item, "numblocks")
 
 
-def _delayed_parts(item: Any) -> list[Any]:
+def _delayed_parts(item: Collection) -> list[Any]:
     return list(np.asarray(item.to_delayed(), dtype=object).reshape(-1))
 
 
-def _count_rows(X: Any) -> list[int]:
+def _count_rows(X: Collection) -> list[int]:
     """Return the number of rows of every chunk; raise ValueError if they are unknown or the columns are split."""
     if not _is_array(X) or X.ndim != 2:
         raise ValueError(f"X must be a Dask array of two dimensions or a Dask data frame; got {X!r}.")
@@ -96,7 +101,7 @@ def _count_rows(X: Any) -> list[int]:
     return [int(size) for size in X.chunks[0]]
 
 
-def _check_numbers(X: Any) -> None:
+def _check_numbers(X: Collection) -> None:
     wrong = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
     if wrong:
         raise ValueError(
@@ -104,7 +109,7 @@ def _check_numbers(X: Any) -> None:
         )
 
 
-def _check_matches(item: Any, name: str, lengths: list[int] | None, n_parts: int) -> None:
+def _check_matches(item: Collection, name: str, lengths: list[int] | None, n_parts: int) -> None:
     """Raise ValueError unless labels or weights have the partitions of the rows."""
     if not _is_array(item):
         if lengths is not None:

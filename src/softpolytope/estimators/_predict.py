@@ -16,7 +16,7 @@ from softpolytope.data import check_columns, validate_rows
 from softpolytope.geometry import validate_probability
 from softpolytope.inspection import n_draws_needed
 from softpolytope.model import FittedModel, check_estimate
-from softpolytope.parallel.dask import empty_meta, is_dask_collection, lazily
+from softpolytope.parallel.dask import apply_lazily, empty_meta, is_dask_collection
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
@@ -153,7 +153,7 @@ def _predict_lazily(
     for name in ("_fits", "_skl_callbacks"):
         lean.__dict__.pop(name, None)
     lean.__dict__.update(n_jobs=1, checkpoint=None)
-    found: NDArray[Any] = lazily(partial(_predict_chunk, function=function), lean, X, example)
+    found: NDArray[Any] = apply_lazily(partial(_predict_chunk, function=function), lean, X, example)
     return found
 
 

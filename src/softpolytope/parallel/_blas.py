@@ -1,7 +1,7 @@
-"""One thread for matrix products while any of our work runs, because their bits depend on how many there are.
+"""One thread for matrix products during a fit, because their bits depend on the number of threads.
 
-The limit is one of the process. Work on several threads begins and ends at different times: it is lifted when the last
-of it ends, not, as with a plain context for each, while another still needs it.
+The limit holds for the whole process. Fits on several threads start and end at different times, so the limit is lifted
+when the last of them ends; plain nested contexts would lift it while another fit still needs it.
 """
 
 import threading
@@ -20,7 +20,7 @@ class _Limit:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Matrix products in here take one thread each."""
+    """Limit matrix products to one thread."""
     with _LOCK:
         if _Limit.n_users == 0:
             _let_any_thread_set_limits()
@@ -39,7 +39,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _let_any_thread_set_limits() -> None:
-    """From threadpoolctl 3.8 on, a thread that has set a limit is the only one who can; ours is lifted by the last."""
+    """Let the last thread lift the limit: from threadpoolctl 3.8 on, only the thread that has set a limit can."""
     clear = getattr(OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)

@@ -1,8 +1,8 @@
 """Blocks of rows in memory, evaluated by a loop or by threads.
 
 A caller names a method of the block class, `blocks.sum(RowBlock.gradient, coefficients, log_weights)`, and `Blocks`
-calls it on every block. Results are in block order and sums are taken over a tree that depends only on the number of
-blocks (`_reduction`), so nothing depends on where blocks live.
+calls it on every block. Results are in block order, and sums are taken over a tree that depends only on the number of
+blocks (`_reduction`), so that no result depends on where blocks are evaluated.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,9 +31,9 @@ def read_only(method: Method) -> Method:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a method on every block, which travels to where the blocks are; pickle sends a method by its name."""
+    """Call of a method on every block, sent to where the blocks are; pickle sends the method by its name."""
 
-    kind: Kind  # what becomes of the results
+    kind: Kind  # how the results are combined
     method: Callable[..., object]
     args: tuple[object, ...]
     kwargs: dict[str, object]
@@ -49,7 +49,7 @@ class Call:
 
 
 class Blocks(Protocol[Block_co]):
-    """Blocks of rows, wherever they live."""
+    """Blocks of rows, in this process or on workers."""
 
     def map(
         self, method: Callable[Concatenate[Block_co, P], Result], *args: P.args, **kwargs: P.kwargs

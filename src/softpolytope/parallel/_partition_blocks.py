@@ -69,7 +69,7 @@ class PartitionStore(Protocol):
     """Partitions of rows, and the blocks made of them."""
 
     n_partitions: int
-    n_tasks: int  # that can usefully run at once
+    n_tasks: int  # calls that can usefully run at once
 
     def blocks(self, factory: BlockFactory[Any, Block]) -> StatefulBlocks[Block]:
         """Return the blocks that a factory makes of the partitions."""

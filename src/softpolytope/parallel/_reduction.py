@@ -1,10 +1,10 @@
-"""Sums whose bits do not depend on who adds: a fixed tree over parts that have a fixed order."""
+"""Sums over a fixed tree, whose bits do not depend on how the parts are distributed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import TypeVar
 
-# Results of this many neighboring blocks are added from left to right; these sums are the leaves of a tree.
+# Results of this many neighboring blocks are added from left to right. Their sums are the leaves of the tree.
 GROUP_BLOCKS = 64
 
 # (height, number) of a node in the tree; a node of height h has the leaves number * 2^h to (number + 1) * 2^h - 1.

@@ -1,4 +1,4 @@
-"""Tasks on threads that a user can stop, and what they tell on the way."""
+"""Tasks on threads that report progress and can be stopped."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after every sweep of a chain, or every climb of a restart."""
+    """Progress of a fit, reported after every sweep of a chain or every optimization of a restart."""
 
     labeling: int
     chain: int  # or restart
@@ -39,7 +39,7 @@ class RunOptions:
 
 
 class Reporting:
-    """Passes progress on, one call at a time, and remembers whether anyone asked to stop."""
+    """Calls of a user's callback, one at a time, and requests to stop."""
 
     def __init__(self, callback: Callback | None) -> None:
         self._callback = callback
@@ -48,64 +48,64 @@ class Reporting:
         self._is_interrupted = False
 
     def tell(self, progress: Progress) -> None:
-        """Call the callback, if there is one."""
+        """Call the callback, if there is one; it stops the tasks by returning True."""
         if self._callback is not None:
             with self._lock:
                 if self._callback(progress):
                     self._stop.set()
 
     def stop(self) -> None:
-        """Ask everyone to stop."""
+        """Request that all tasks stop."""
         self._stop.set()
 
     def interrupt(self) -> None:
-        """Ask everyone to stop because of Ctrl-C."""
+        """Request that all tasks stop because of Ctrl-C."""
         self._is_interrupted = True
         self._stop.set()
 
     def is_stopped(self) -> bool:
-        """Whether anyone asked to stop."""
+        """Return whether tasks should stop."""
         return self._stop.is_set()
 
     def is_interrupted(self) -> bool:
-        """Whether Ctrl-C asked to stop, which whoever asked for the work must hear of."""
+        """Return whether Ctrl-C was pressed; the caller then raises KeyboardInterrupt."""
         return self._is_interrupted
 
 
 def run_all(tasks: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor, reporting: Reporting) -> list[Result]:
-    """Run tasks on the threads of a pool; results in the order of the tasks.
+    """Run tasks on the threads of a pool and return their results in order.
 
-    Ctrl-C asks the tasks to stop, and waits until they have: never on this thread, where it would tear one in two. It
-    is not raised but remembered (`Reporting.is_interrupted`), so that the caller can keep what was reached before it
-    raises KeyboardInterrupt. The first task that fails stops the others, and its error is raised.
+    After Ctrl-C, wait until the tasks have stopped. Tasks never run on this thread, where Ctrl-C would break one off.
+    It is not raised but recorded in `reporting`, so that the caller can keep results before it raises
+    KeyboardInterrupt. The first task that fails stops the others, and its error is raised.
     """
-    promises: list[Future[Result]] = [Future() for _ in tasks]
-    begun: set[int] = set()
+    futures: list[Future[Result]] = [Future() for _ in tasks]
+    started: set[int] = set()
     lock = threading.Lock()
 
-    def keep(number: int) -> None:
+    def run(number: int) -> None:
         with lock:
-            if number in begun:
+            if number in started:
                 return
-            begun.add(number)
+            started.add(number)
         try:
-            promises[number].set_result(tasks[number]())
+            futures[number].set_result(tasks[number]())
         except BaseException as error:
             reporting.stop()
-            promises[number].set_exception(error)
+            futures[number].set_exception(error)
 
     def submit_all() -> None:
         for number in range(len(tasks)):
-            pool.submit(keep, number)
+            pool.submit(run, number)
 
     try:
         submit_all()
-        # A wait without end would sleep through a Ctrl-C that another thread received.
-        while wait(promises, timeout=0.1).not_done:
+        # A wait without timeout would not notice a Ctrl-C that another thread received.
+        while wait(futures, timeout=0.1).not_done:
             pass
     except KeyboardInterrupt:
         reporting.interrupt()
-        # It may have come before the last task was handed over; none is begun twice.
+        # It may have come before the last task was submitted; no task is started twice.
         submit_all()
-        wait(promises)
-    return [promise.result() for promise in promises]
+        wait(futures)
+    return [future.result() for future in futures]

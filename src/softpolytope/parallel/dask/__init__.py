@@ -1,13 +1,13 @@
 """Partitions on the workers of a Dask cluster, and predictions of Dask collections.
 
 Dask is an extra: modules that need it are imported only when a fit or a prediction is given a Dask collection or a
-client. Workers hold blocks, answer calls and are replaced when they are lost (`_cluster`, `_worker`).
+client. Workers keep blocks and run calls on them; blocks of lost workers are rebuilt (`_blocks`, `_cluster`).
 """
 
-from softpolytope.parallel.dask._lazy import empty_meta, is_dask_collection, lazily
+from softpolytope.parallel.dask._lazy import apply_lazily, empty_meta, is_dask_collection
 
 __all__ = [
+    "apply_lazily",
     "empty_meta",
     "is_dask_collection",
-    "lazily",
 ]

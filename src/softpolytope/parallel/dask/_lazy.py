@@ -17,29 +17,29 @@ def is_dask_collection(item: object) -> bool:
 
 
 def empty_meta(X: Any) -> Any:
-    """An empty array or data frame of the kind that a collection is made of."""
+    """Return an empty array or data frame of the type of the partitions of a collection."""
     return X._meta
 
 
-def lazily(function: Callable[..., Any], model: Any, X: Any, example: Any) -> Any:
-    """A Dask array of function(model, rows) for all chunks or partitions of X.
+def apply_lazily(function: Callable[..., Any], model: Any, X: Any, example: Any) -> Any:
+    """Return a Dask array of function(model, rows) for all chunks or partitions of X.
 
-    `example` is what the function returns of no rows: it tells the shape and type of the rest.
+    `example` is the result for no rows, which has the shape and type of the others.
     """
-    # The model is one object of the graph, not one for every chunk.
+    # The model is one node of the graph, shared by all chunks.
     shared = import_module("dask.delayed").delayed(model, pure=True)
     if not hasattr(X, "numblocks"):
-        return X.map_partitions(_turned, function=function, model=shared, meta=example)
+        return X.map_partitions(_apply, function=function, model=shared, meta=example)
     if X.ndim != 2 or X.numblocks[1] != 1:
         raise ValueError(
-            f"the columns of X are cut into chunks of {X.chunks[1:]}; a chunk must have all columns of its rows: "
-            "X.rechunk({1: -1})."
+            f"The columns of X are split into chunks of {X.chunks[1:]}, but a chunk must have all columns of its rows. "
+            "Use X.rechunk({1: -1})."
         )
     if example.ndim == 1:
-        return X.map_blocks(_turned, function=function, model=shared, drop_axis=1, dtype=example.dtype, meta=example)
+        return X.map_blocks(_apply, function=function, model=shared, drop_axis=1, dtype=example.dtype, meta=example)
     chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
-    return X.map_blocks(_turned, function=function, model=shared, chunks=chunks, dtype=example.dtype, meta=example)
+    return X.map_blocks(_apply, function=function, model=shared, chunks=chunks, dtype=example.dtype, meta=example)
 
 
-def _turned(rows: Any, *, function: Callable[..., Any], model: Any) -> Any:
+def _apply(rows: Any, *, function: Callable[..., Any], model: Any) -> Any:
     return np.asarray(function(model, rows))
