@@ -441,7 +441,7 @@ def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
         given.append(task.seed[0])
         raise BlocksLostError("The chains are saved somewhere.")
 
-    monkeypatch.setattr(_problems, "fit_problem", lost)
+    monkeypatch.setattr(_problems, "_fit_modes", lost)
     with pytest.raises(BlocksLostError) as raised:
         SumStackSoftplusClassifier().fit(*moons)
     assert str(raised.value) == f"The chains are saved somewhere. Use random_state={given[0]}, the seed of this fit."

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import Dataset, DataSummary, InMemoryRows, LabeledRows, PartitionedRows, PreparedData
+from softpolytope.data import Dataset, DataSummary, InMemoryRows, LabeledRows, PartitionedRows
 from softpolytope.estimators._parameters import RandomState, Settings, check_same_model, make_seed
 from softpolytope.estimators._validation import (
     Labels,
@@ -68,7 +68,7 @@ def make_array_problems(
     seed = make_seed(random_state)
     problems = [
         BinaryProblem(InMemoryRows(design, codes == code, weights), (seed, code), f"class{code}")
-        for code in list_positives(classes)
+        for code in ([1] if len(classes) == 2 else range(len(classes)))
     ]
     return problems, TrainingRows.from_rows(design[:, 1:], weights)
 
@@ -88,14 +88,9 @@ def make_partition_problems(
     seed = make_seed(classifier.random_state)
     problems = [
         BinaryProblem(PartitionedRows(store, summary, classes, factors, code), (seed, code), f"class{code}")
-        for code in list_positives(classes)
+        for code in ([1] if len(classes) == 2 else range(len(classes)))
     ]
     return classes, problems
-
-
-def list_positives(classes: Labels) -> Sequence[int]:
-    """Return the indices of the classes that are fitted against the rest: one of two, all of more."""
-    return [1] if len(classes) == 2 else range(len(classes))
 
 
 class FitInterrupted(KeyboardInterrupt):
@@ -112,12 +107,18 @@ def fit_problems(
     options: RunOptions,
     earlier: Sequence[FittedRegression],
 ) -> list[FittedRegression]:
-    """Fit one regression after the other, or continue the earlier ones."""
+    """Fit one regression after the other, or continue the earlier ones.
+
+    Ctrl-C raises FitInterrupted, or KeyboardInterrupt if some class has nothing to predict with.
+    """
     fits: list[FittedRegression] = []
+    fit = _fit_chains if settings.inference == "gibbs" else _fit_modes
     before: Sequence[FittedRegression | None] = earlier or [None] * len(problems)
     for problem, previous in zip(problems, before, strict=True):
         try:
-            fits.append(fit_problem(problem, settings, options, previous))
+            # The bits of sums by BLAS depend on the number of its threads.
+            with one_blas_thread():
+                fits.append(fit(problem, settings, replace(options, folder=problem.folder), previous))
         except BlocksLostError as error:
             if settings.checkpoint is not None:
                 raise
@@ -138,26 +139,10 @@ def fit_problems(
     return fits
 
 
-def fit_problem(
+def _fit_modes(
     problem: Problem, settings: Settings, options: RunOptions, earlier: FittedRegression | None
 ) -> FittedRegression:
-    """Fit one regression, or continue an earlier fit; Ctrl-C raises FitInterrupted, or without a draw its base."""
-    options = replace(options, folder=problem.folder)
-    # The bits of sums by BLAS depend on the number of its threads.
-    with one_blas_thread():
-        prepared = problem.rows.prepare(standardize=settings.standardize)
-        fit = _fit_chains if settings.inference == "gibbs" else _fit_modes
-        return fit(prepared, problem, settings, options, earlier)
-
-
-def _fit_modes(
-    prepared: PreparedData,
-    problem: Problem,
-    settings: Settings,
-    options: RunOptions,
-    earlier: FittedRegression | None,
-) -> FittedRegression:
-    start = None
+    prepared, start = problem.rows.prepare(standardize=settings.standardize), None
     if earlier is not None and isinstance(earlier.state, SavedModes):
         check_same_model(earlier.carried, settings, "warm_start continues from the modes of the last fit")
         start = earlier.state.transformed(prepared.transform)
@@ -176,12 +161,9 @@ def _fit_modes(
 
 
 def _fit_chains(
-    prepared: PreparedData,
-    problem: Problem,
-    settings: Settings,
-    options: RunOptions,
-    earlier: FittedRegression | None,
+    problem: Problem, settings: Settings, options: RunOptions, earlier: FittedRegression | None
 ) -> FittedRegression:
+    prepared = problem.rows.prepare(standardize=settings.standardize)
     digest, saved = prepared.get_digest(settings.chain_model), None if earlier is None else earlier.state
     start: SavedChains | list[GibbsState] | GibbsState | None
     if earlier is not None and isinstance(saved, SavedChains):

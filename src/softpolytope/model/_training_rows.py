@@ -54,7 +54,8 @@ class TrainingRows:
         if row_weights is not None:
             hashes = hashes[row_weights > 0.0]
         values, counts = np.unique(_shorten(hashes), return_counts=True)
-        return cls(values, counts > 1, 0, len(hashes), sum_hashes(hashes))._thin(0)
+        rows = cls(values, counts > 1, 0, len(hashes), sum_hashes(hashes))
+        return rows if len(values) <= MAX_HASHES else rows._thin(0)
 
     @property
     def limit(self) -> int:

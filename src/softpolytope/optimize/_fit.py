@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from numpy.random import SeedSequence
 
-from softpolytope._typing import BoolArray
 from softpolytope.data import ColumnTransform, Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
@@ -112,23 +111,18 @@ class SavedModes:
 
 def approximate_posterior(result: ModesResult, transform: ColumnTransform, prior: Prior) -> RegressionPosterior:
     """Return the posterior whose draws are the modes, each a chain of its own, in the user's units."""
-    mass, may_be_best = prior.mass_shape / prior.mass_rate, result.is_of_best_rate()
-    return RegressionPosterior(
-        tuple(_approximate_labeling(modes, may_be_best, transform, mass) for modes in result.modes)
-    )
-
-
-def _approximate_labeling(
-    modes: list[FoundMode], may_be_best: BoolArray, transform: ColumnTransform, mass: float
-) -> LabelingPosterior:
-    parts = []
-    for found in modes:
-        weights = np.exp(found.mode.log_weights)
-        coefficients = transform.to_original(found.mode.coefficients)
-        parts.append((coefficients, weights, np.ones(len(weights), dtype=bool), found.log_likelihood))
-    # Between modes of different rates the likelihood of the training rows would always choose the loosest.
-    best = max(np.flatnonzero(may_be_best), key=lambda number: modes[number].log_likelihood)
-    values = np.array([[found.log_likelihood] for found in modes])
-    n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
-    draws, best_draw = Draws.from_parts(parts), Draws.from_parts([parts[best]])
-    return LabelingPosterior(draws, best_draw, len(modes), values, n_active, np.full_like(values, mass))
+    may_be_best, labelings = np.flatnonzero(result.is_of_best_rate()), []
+    for modes in result.modes:
+        parts = []
+        for found in modes:
+            weights = np.exp(found.mode.log_weights)
+            coefficients = transform.to_original(found.mode.coefficients)
+            parts.append((coefficients, weights, np.ones(len(weights), dtype=bool), found.log_likelihood))
+        values = np.array([[found.log_likelihood] for found in modes])
+        n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
+        mass = np.full_like(values, prior.mass_shape / prior.mass_rate)
+        # Between modes of different rates the likelihood of the training rows would always choose the loosest.
+        best = may_be_best[np.argmax(values[may_be_best])]
+        draws, best_draw = Draws.from_parts(parts), Draws.from_parts([parts[best]])
+        labelings.append(LabelingPosterior(draws, best_draw, len(modes), values, n_active, mass))
+    return RegressionPosterior(tuple(labelings))
