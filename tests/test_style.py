@@ -100,6 +100,7 @@ LIMITS = {
         "data": 33,
         "datasets": 10,
         "estimators": 4,
+        "export": 5,
         "geometry": 1,
         "gibbs": 2,
         "inspection": 3,

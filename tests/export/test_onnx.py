@@ -1,13 +1,9 @@
 """ONNX exports compute the probabilities of the model."""
 
-import sys
-
 import numpy as np
 import pytest
 from exports import KINDS, assert_same_probabilities, far_rows, fitted, run_onnx
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier
 from softpolytope.estimators._classifiers import CLASSIFIERS
@@ -66,24 +62,6 @@ def test_onnx_in_single_precision(tmp_path):
         model.to_onnx(input_type="half")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_onnx_of_a_pipeline(kind):
-    """skl2onnx converts a scaler and a classifier, in double and in single precision."""
-    skl2onnx = pytest.importorskip("skl2onnx")
-    register_with_skl2onnx(list(CLASSIFIERS.values()))
-    model, _ = fitted(kind)
-    X, codes = load_iris(return_X_y=True)
-    y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
-    pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
-    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
-        for opset in (17, 18, None):  # None is skl2onnx's own choice
-            start = X[:1].astype(dtype)
-            exported = skl2onnx.to_onnx(pipeline, start, options={"zipmap": False}, target_opset=opset)
-            label, probabilities = run_onnx(exported, X.astype(dtype))
-            assert probabilities == pytest.approx(pipeline.predict_proba(X.astype(dtype)), abs=tolerance)
-            assert label.tolist() == pipeline.predict(X.astype(dtype)).tolist()
-
-
 @pytest.mark.parametrize(
     "labels", [np.array([3, 2**63 + 5], np.uint64), np.array([-1, 2**63 - 1]), np.array([0, 2**63 - 1], np.uint64)]
 )
@@ -100,10 +78,3 @@ def test_onnx_labels_end_at_int64(labels):
     register_with_skl2onnx(list(CLASSIFIERS.values()))
     with pytest.raises(ValueError, match="64-bit integers"):
         skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
-
-
-def test_pipelines_need_skl2onnx(monkeypatch):
-    """Without skl2onnx, the error has the command that installs it."""
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match=r"pip install softpolytope\[onnx\]"):
-        register_with_skl2onnx([SoftplusClassifier])

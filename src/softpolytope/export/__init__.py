@@ -16,8 +16,9 @@ from softpolytope.export._model_file import (
     unpack_model,
     write_model,
 )
-from softpolytope.export._onnx import InputType, register_with_skl2onnx, to_onnx
+from softpolytope.export._onnx import InputType, to_onnx
 from softpolytope.export._python_source import python_source
+from softpolytope.export._skl2onnx import register_with_skl2onnx
 from softpolytope.export._sql import column_name, quoted_name, sql_probability
 from softpolytope.export._states import FittedRegression
 

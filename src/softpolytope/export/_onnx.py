@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import Draws, FittedClassifier, FittedModel
+from softpolytope.model import Draws, FittedModel
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -46,7 +46,7 @@ class Builder(Protocol):
 
 def to_onnx(model: FittedModel, input_type: InputType = "float64") -> "ModelProto":
     """Return the model as an `onnx.ModelProto` with input X and outputs label and probabilities."""
-    onnx = _import_onnx()
+    onnx = import_onnx()
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}.")
     builder = _GraphBuilder(onnx)
@@ -177,109 +177,6 @@ class _GraphBuilder:
         return name
 
 
-class Scope(Protocol):
-    """Names in a graph that skl2onnx builds."""
-
-    def get_unique_variable_name(self, seed: str) -> str:
-        """Return an unused name of a tensor."""
-        ...
-
-    def get_unique_operator_name(self, seed: str) -> str:
-        """Return an unused name of a node."""
-        ...
-
-
-class Container(Protocol):
-    """Nodes and constants in a graph that skl2onnx builds."""
-
-    def add_initializer(self, name: str, onnx_type: int, shape: Sequence[int], content: Sequence[object]) -> object:
-        """Add a constant tensor."""
-        ...
-
-    def add_node(self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: object) -> None:
-        """Add a node."""
-        ...
-
-
-class Variable(Protocol):
-    """Input or output of an operator."""
-
-    full_name: str
-    type: object
-
-
-class Operator(Protocol):
-    """One of our classifiers inside a pipeline."""
-
-    raw_operator: FittedClassifier
-    inputs: Sequence[Variable]
-    outputs: Sequence[Variable]
-
-
-class _ContainerBuilder:
-    """Nodes of a graph that skl2onnx builds for a pipeline with one of our classifiers."""
-
-    def __init__(self, scope: Scope, container: Container) -> None:
-        self._scope = scope
-        self._container = container
-
-    def constant(self, values: NDArray[Any]) -> str:
-        """Add a constant tensor and return its name."""
-        name = self._scope.get_unique_variable_name("softpolytope_constant")
-        kinds = _import_onnx().TensorProto
-        kind = {"f": kinds.DOUBLE, "i": kinds.INT64}.get(values.dtype.kind, kinds.STRING)
-        content = values.reshape(-1).tolist()
-        if kind == kinds.STRING:
-            content = [text.encode() for text in content]
-        self._container.add_initializer(name, kind, list(values.shape), content)
-        return name
-
-    def node(self, operator: str, inputs: Sequence[str], **attributes: int) -> str:
-        """Add a node and return the name of its output."""
-        name = self._scope.get_unique_variable_name("softpolytope_value")
-        node_name = self._scope.get_unique_operator_name(operator)
-        self._container.add_node(operator, list(inputs), [name], op_version=OPSET, name=node_name, **attributes)
-        return name
-
-
-def register_with_skl2onnx(classifiers: Sequence[type]) -> None:
-    """Register a converter with skl2onnx, so that it accepts pipelines that end in one of these classifiers.
-
-    Parameters
-    ----------
-    classifiers : sequence of types
-        Classes of this package, for example `[SumStackSoftplusClassifier]`.
-    """
-    try:
-        from skl2onnx import update_registered_converter  # noqa: PLC0415  # an extra
-        from skl2onnx.common.shape_calculator import (  # noqa: PLC0415
-            calculate_linear_classifier_output_shapes,
-        )
-    except ImportError as error:
-        raise ImportError("Pipelines need the package skl2onnx: pip install softpolytope[onnx].") from error
-
-    for classifier in classifiers:
-        update_registered_converter(
-            classifier,
-            f"Softpolytope{classifier.__name__}",
-            calculate_linear_classifier_output_shapes,
-            _convert,
-            options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
-        )
-
-
-def _convert(scope: Scope, operator: Operator, container: Container) -> None:
-    """Convert one of our classifiers inside a pipeline; skl2onnx calls this."""
-    is_double = type(operator.inputs[0].type).__name__.startswith("Double")
-    builder = _ContainerBuilder(scope, container)
-    output_type: InputType = "float64" if is_double else "float32"
-    model = operator.raw_operator.model_
-    label, probabilities = add_classifier(builder, operator.inputs[0].full_name, model, output_type)
-    for name, output in zip((label, probabilities), operator.outputs, strict=True):
-        node_name = scope.get_unique_operator_name("Identity")
-        container.add_node("Identity", [name], [output.full_name], op_version=OPSET, name=node_name)
-
-
 def _is_text(classes: NDArray[Any]) -> bool:
     """Return whether labels are text; raise for numbers that cannot be labels in ONNX."""
     if classes.dtype.kind in "OU":
@@ -300,11 +197,11 @@ def _is_text(classes: NDArray[Any]) -> bool:
 
 def _type_code(name: InputType) -> int:
     """Return the ONNX code of a type of numbers."""
-    kinds = _import_onnx().TensorProto
+    kinds = import_onnx().TensorProto
     return int({"float32": kinds.FLOAT, "float64": kinds.DOUBLE}[name])
 
 
-def _import_onnx() -> ModuleType:
+def import_onnx() -> ModuleType:
     """Return the module onnx; raise with an instruction if it is not installed."""
     try:
         import onnx  # noqa: PLC0415  # an extra
