@@ -38,11 +38,11 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
     X, y = make_circle(100, random_state=0)
     protocol = TableProtocol(n_sweeps=60, n_draws=10)
     whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
-    tell, told = Reporting.tell, []
+    tell, reports = Reporting.tell, []
 
     def stop(self, progress):
-        told.append(progress)
-        if len(told) == 40:
+        reports.append(progress)
+        if len(reports) == 40:
             signal.raise_signal(signal.SIGINT)
             wait_until(self.is_stopped)
         return tell(self, progress)
