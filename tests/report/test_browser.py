@@ -121,7 +121,7 @@ def test_loads_without_errors_or_requests(visit, any_model, theme):
 
 
 def test_hostile_texts_do_not_run(visit, modes):
-    """Neither as the page is read nor when its program shows them."""
+    """Neither while the page is parsed nor when its script shows them."""
     model, X, y = modes
     evil = "</script><img src=x onerror='window.hit = 1'><script>window.hit = 1</script>"
     rows = [[evil, k] for k in range(len(X))]
@@ -134,7 +134,7 @@ def test_hostile_texts_do_not_run(visit, modes):
 
 
 def test_probabilities_agree(visit, any_model):
-    """What the page computes is `predict_proba`, to 1e-9."""
+    """The page computes the same as `predict_proba`, to 1e-9."""
     model, X, y = any_model
     browser = visit(model, X, y)
     found = browser.run("return arguments[0].map((x) => softpolytope.probabilities(x))", X.tolist())
@@ -142,7 +142,7 @@ def test_probabilities_agree(visit, any_model):
 
 
 def test_text_counts_the_rows_as_python_does(visit, modes):
-    """At any threshold."""
+    """The counts are those of `predict_proba` at the threshold."""
     model, X, y = modes
     browser = visit(model, X, y)
     change(browser, "map-threshold", 0.3)
@@ -151,7 +151,7 @@ def test_text_counts_the_rows_as_python_does(visit, modes):
 
 
 def test_threshold_changes_the_picture(visit, any_model):
-    """And setting it back restores it."""
+    """Setting it back restores the picture."""
     browser = visit(*any_model)
     before = picture(browser)
     change(browser, "map-threshold", 0.8)
@@ -178,14 +178,14 @@ def test_switching_an_expert_off_shows_the_best_draw_without_it(visit, modes):
 
 
 def test_expert_switch_leaves_the_average(visit, modes):
-    """Experts are those of the best mode, so the map goes there by itself."""
+    """Experts are those of the best mode, so the map switches to that view."""
     browser = visit(*modes)
     click(browser, "#map-experts input")
     assert browser.run("return document.querySelector('input[name=view]:checked').value") == "best"
 
 
 def test_features_classes_and_held_row_change_the_picture(visit, several):
-    """Each choice shows another plane; the two features never are the same."""
+    """Each choice shows another plane, and the two features are never the same."""
     browser = visit(*several)
     seen = [picture(browser)]
     for name, value in (("map-class", 2), ("map-hold", "row"), ("map-row", 7), ("map-dots", "none")):
@@ -213,7 +213,7 @@ def test_keyboard_moves_a_cross_and_reports_its_probability(visit, any_model):
 
 
 def test_dots_have_tooltips(visit, modes):
-    """The row under the pointer says what it is."""
+    """The tooltip names the row under the pointer and its probability."""
     browser = visit(*modes)
     shown = browser.run(
         """const map = document.getElementById("map-canvas"), box = map.getBoundingClientRect();
@@ -247,7 +247,7 @@ def test_every_column_sorts(visit, any_model):
 
 @pytest.mark.parametrize("n_rows", [90, 450])
 def test_numbers_with_holes_sort_by_size(visit, modes, n_rows):
-    """As a list of values and as single precision: signs and digits count; what is missing is last, up and down."""
+    """As a list of values and in single precision; missing values come last in both directions."""
     model, X, y = modes
     numbers = [None if k % 9 == 3 else (-1) ** k * 0.37 * (k * 7 % n_rows) for k in range(n_rows)]
     chosen = np.arange(n_rows) % len(X)
@@ -265,8 +265,8 @@ def test_numbers_with_holes_sort_by_size(visit, modes, n_rows):
     assert browser.messages == []
 
 
-def test_least_certain_come_first_and_wrong_ones_can_be_had_alone(visit, modes):
-    """As Python orders them."""
+def test_least_certain_come_first_and_misclassified_can_be_selected(visit, modes):
+    """The order is the same as in Python."""
     model, X, y = modes
     browser = visit(model, X, y)
     wanted = np.argsort(np.abs(model.predict_proba(X)[:, 1] - 0.5), kind="stable")
@@ -278,7 +278,7 @@ def test_least_certain_come_first_and_wrong_ones_can_be_had_alone(visit, modes):
 
 
 def test_pages_turn(visit, modes):
-    """To the last and back, with buttons that know where they are."""
+    """To the last page and back; buttons are disabled where there is nowhere to go."""
     browser = visit(*modes)
     first = column(browser, 0)
     assert browser.run("return document.getElementById('rows-back').disabled")

@@ -41,8 +41,8 @@ def checks_for(model, X, y, **given):
     return check_model(summarize_model(model, X, y, ReportOptions(**given)))
 
 
-def test_training_rows_are_said_first_and_get_no_tick(trained):
-    """The model's own scores on them are no verdict; without held-out scores, how to get some."""
+def test_training_rows_come_first_and_get_no_tick(trained):
+    """Scores on them say nothing in favor; without held-out scores, the page says how to get some."""
     model, (X, y), _ = trained
     checks = checks_for(model, X, y, baselines={"LR": {"error": 0.5, "log_loss": 1.0}})
     assert checks[0].mark == "bad"
@@ -54,7 +54,7 @@ def test_training_rows_are_said_first_and_get_no_tick(trained):
 
 
 def test_held_out_scores_are_the_verdict(trained):
-    """Second, before what it does on its own rows; bad if no better than the majority."""
+    """They come second, before the training error, and are bad if no better than the majority vote."""
     model, (X, y), _ = trained
     checks = checks_for(model, X, y, held_out=HELD_OUT)
     assert "Its error on rows held out from the fit was 12.0%" in checks[1].text
@@ -71,7 +71,7 @@ def test_held_out_scores_are_the_verdict(trained):
 
 
 def test_new_rows_get_their_tick(trained):
-    """As before: nothing is said of training rows, and held-out scores decide nothing."""
+    """Training rows are not mentioned, and held-out scores have no influence."""
     model, _, (X, y) = trained
     checks = checks_for(model, X, y, held_out=HELD_OUT)
     assert checks[0].mark == "good"
@@ -79,8 +79,8 @@ def test_new_rows_get_their_tick(trained):
     assert not any("trained on" in check.text for check in checks)
 
 
-def test_of_rows_that_are_partly_old_the_new_ones_decide(trained):
-    """Their number and error are those of the new rows alone."""
+def test_new_rows_among_training_rows_decide(trained):
+    """Number and error are those of the new rows alone."""
     model, (old, old_labels), (new, new_labels) = trained
     X, y = np.concatenate([old[:150], new[:60]]), np.concatenate([old_labels[:150], new_labels[:60]])
     checks = checks_for(model, X, y)
@@ -94,14 +94,14 @@ def test_of_rows_that_are_partly_old_the_new_ones_decide(trained):
 
 
 def test_few_old_rows_among_many_do_not_count(trained):
-    """One of two hundred changes no score."""
+    """One training row among two hundred does not change the findings."""
     model, (old, old_labels), (new, new_labels) = trained
     checks = checks_for(model, np.concatenate([old[:1], new]), np.concatenate([old_labels[:1], new_labels]))
     assert checks[0].text.startswith("Its error on the test rows is ")
 
 
 def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
-    """It cannot tell."""
+    """It is unknown whether the model was trained on these rows."""
     model, _, (X, y) = trained
     model.save(tmp_path / "m", fingerprint=False)
     checks = checks_for(load_model(tmp_path / "m"), X, y)
@@ -110,7 +110,7 @@ def test_without_a_fingerprint_the_page_says_so(trained, tmp_path):
     assert not any("fingerprint" in check.text for check in checks_for(load_model(tmp_path / "m"), X, y))
 
 
-def test_where_only_about_how_many_is_known(trained):
+def test_number_of_training_rows_may_be_an_estimate(trained):
     """New rows cannot be identified, so held-out scores decide."""
     model, (X, y), _ = trained
     summary = summarize_model(model, X, y, ReportOptions(held_out=HELD_OUT))
@@ -120,8 +120,8 @@ def test_where_only_about_how_many_is_known(trained):
     assert "held out" in checks[1].text
 
 
-def test_the_page_speaks_of_training_rows(trained, tmp_path):
-    """Nowhere of test rows: titles, figures, tables, map."""
+def test_page_calls_them_training_rows(trained, tmp_path):
+    """Titles, figures, tables and map do not call them test rows."""
     model, (X, y), (new, new_labels) = trained
     write_report(model, X, y, tmp_path / "r.html", held_out=HELD_OUT)
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -136,8 +136,8 @@ def test_the_page_speaks_of_training_rows(trained, tmp_path):
     assert "trained on" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
 
 
-def test_few_bootstrapped_modes_are_said_to_be_few(modes):
-    """Their intervals are shown, and what is wrong with them; of enough modes nothing is."""
+def test_few_bootstrapped_modes_give_a_warning(modes):
+    """Intervals are shown with a warning; with enough modes there is none."""
     model, X, y = modes
     for n_restarts, is_few in ((3, True), (18, False)):
         fitted = clone(model).set_params(bootstrap=True, n_restarts=n_restarts).fit(X, y)
@@ -146,7 +146,7 @@ def test_few_bootstrapped_modes_are_said_to_be_few(modes):
         assert ("too few for 89%" in check_model(summary)[-1].text) is is_few
 
 
-def test_checks_speak_of_what_is_wrong(modes):
+def test_findings_name_problems(modes):
     """A model no better than the majority, few rows, a single class."""
     model, X, y = modes
     swapped = np.where(y == "ring", "disc", "ring")

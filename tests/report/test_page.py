@@ -70,13 +70,13 @@ def page(any_model, tmp_path):
 
 
 def test_elements_are_closed(page):
-    """Every element that begins ends, in order."""
+    """Every element is closed, in order."""
     assert not page.faults
     assert not page.open
 
 
 def test_all_sections_are_there(page):
-    """Seven, each with a heading that names it, in the order of the links."""
+    """There are seven, each labeled by its heading, in the order of the links."""
     sections = [section["id"] for section in page.of("section")]
     assert sections == ["model", "scores", "rules", "map", "weights", "fit", "rows"]
     assert [link["href"] for link in page.of("a")][1:] == [f"#{name}" for name in sections]
@@ -86,7 +86,7 @@ def test_all_sections_are_there(page):
 
 
 def test_headings_do_not_skip_levels(page):
-    """One h1; each next is at most one deeper."""
+    """There is one h1, and each heading is at most one level deeper than the one before."""
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
     assert levels.count(1) == 1
     assert levels[0] == 1
@@ -94,7 +94,7 @@ def test_headings_do_not_skip_levels(page):
 
 
 def test_landmarks_and_language(page):
-    """A reader can jump to the main part, and knows the language."""
+    """Assistive technology finds the language and the main parts."""
     assert page.of("html")[0]["lang"] == "en"
     for tag in ("header", "main", "nav", "footer", "title"):
         assert page.of(tag)
@@ -102,7 +102,7 @@ def test_landmarks_and_language(page):
 
 
 def test_charts_have_names(page):
-    """Every picture says what it shows."""
+    """Every chart has a label for those who do not see it."""
     assert len(page.of("svg")) >= 3
     assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in page.of("svg"))
 
@@ -118,19 +118,19 @@ def test_nothing_is_loaded(page):
 
 
 def test_data_are_json(page):
-    """And the model in them has as many labelings as the classifier."""
+    """The data of the script can be parsed and contain rows and labelings."""
     data = json.loads(page.texts["script"][0])
     assert data["rows"]["n"] > 0
     assert all(labelings for labelings in data["model"]["regressions"])
 
 
 def test_same_model_same_page(modes, tmp_path):
-    """Nothing depends on the time or on chance."""
+    """The page does not depend on time or randomness."""
     assert written(tmp_path, *modes) == written(tmp_path, *modes)
 
 
 def report_about(word, path):
-    """A page on which one word is in all places that texts come from."""
+    """Return a page with one word in every text that a user can give."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, word + "1", word + "2")
@@ -163,7 +163,7 @@ def test_hostile_texts_stay_texts(place, tmp_path):
 
 
 def test_script_data_cannot_end_the_script():
-    """What HTML would see as an end or a comment is written in another way, and reads the same."""
+    """Characters that could end the script or begin a comment are escaped, and the data stay the same."""
     text = to_script_json(HOSTILE[:4])
     assert not set("<>&") & set(text)
     assert json.loads(text) == HOSTILE[:4]
@@ -183,13 +183,13 @@ def test_raw_rows_are_what_the_table_shows(modes, tmp_path):
 
 
 def test_one_row_and_one_class(modes, tmp_path):
-    """The least there can be."""
+    """A single row makes a page."""
     model, X, y = modes
     assert "All test rows are" in written(tmp_path, model, X[:1], y[:1])
 
 
 def test_bootstrapped_modes_have_intervals(tmp_path):
-    """They stand for the posterior, and the page says how well."""
+    """The page has intervals and says that they are approximate."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 2))
     model = SumStackSoftplusClassifier(max_experts=2, n_restarts=4, bootstrap=True, random_state=0)
@@ -200,7 +200,7 @@ def test_bootstrapped_modes_have_intervals(tmp_path):
 
 @pytest.mark.slow
 def test_ten_thousand_rows_take_less_than_two_megabytes(tmp_path):
-    """Of twenty features in full; of sixty, with the values of the most certain rows left out."""
+    """With twenty features, all values fit; with sixty, those of the most certain rows are left out."""
     rng = np.random.default_rng(2)
     for n_features in (20, 60):
         X = rng.normal(size=(10_000, n_features))

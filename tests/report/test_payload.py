@@ -14,12 +14,12 @@ NOTHING = ReportOptions()
 
 
 def decoded(item):
-    """Numbers out of base64, as the page decodes them."""
+    """Decode base64 as the page does."""
     return np.frombuffer(base64.b64decode(item["data"]), dtype="<" + item["type"])
 
 
 def test_intervals_are_those_of_predict_interval(chains, several):
-    """Of the second of two classes, or of the class decided for."""
+    """They are about the second of two classes, or about the predicted class."""
     for model, X, y in (chains, several):
         rows = make_payload(summarize_model(model, X, y, NOTHING))["rows"]
         wanted = model.predict_interval(X)
@@ -56,7 +56,7 @@ def test_rows_travel_nearly_exactly(any_model):
     ],
 )
 def test_columns_take_little_room(column, kind, listed):
-    """Few values are listed, many numbers are counted from the smallest."""
+    """Few distinct values are listed; many numbers are relative to the smallest."""
     found = encode_column(column)
     assert found["type"] == kind
     assert found.get("list") == listed
@@ -65,7 +65,7 @@ def test_columns_take_little_room(column, kind, listed):
 
 
 def test_many_numbers_with_holes_stay_numbers():
-    """NaN travels among them."""
+    """Missing values are NaN among the numbers."""
     column = np.array([None, *range(300), None], dtype=object)
     found = encode_column(column)
     assert (found["type"], found["start"]) == ("f4", 0.0)
@@ -73,7 +73,7 @@ def test_many_numbers_with_holes_stay_numbers():
 
 
 def test_no_number_is_nan(any_model):
-    """What goes to the page is JSON that every browser reads."""
+    """The data are JSON that every browser reads."""
     json.dumps(make_payload(summarize_model(*any_model, NOTHING)), allow_nan=False)
 
 
@@ -95,7 +95,7 @@ def test_too_many_rows_leave_the_certain_ones_out(modes, monkeypatch):
 
 
 def test_many_draws_are_thinned(chains, monkeypatch):
-    """As many as there is room for, evenly spaced, and the page says how far off that is."""
+    """Evenly spaced draws are kept, and the resulting difference is computed."""
     summary = summarize_model(*chains, NOTHING)
     assert len(kept_draws(summary)) == summary.n_draws
     assert max_difference(summary) == 0.0

@@ -64,7 +64,7 @@ def test_order_of_classes_and_given_decisions(rng):
 
 
 def test_rows_of_one_class():
-    """There is nothing to rank, and everything else is as usual."""
+    """There is no AUC, and all other scores are as usual."""
     found = evaluate([1, 1], [[0.2, 0.8], [0.6, 0.4]], [0, 1])
     assert found.auc is None
     assert found.score.error == 0.5

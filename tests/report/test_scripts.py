@@ -31,7 +31,7 @@ process.stdout.write(JSON.stringify({
 
 
 def asked(model, X, y, rows):
-    """What the program says of rows."""
+    """Return the results of the scripts for rows."""
     data = make_payload(summarize_model(model, X, y, ReportOptions()))
     text = json.dumps({"data": data, "rows": np.asarray(rows).tolist()})
     done = subprocess.run([NODE, "-e", PROGRAM + ASK], input=text, capture_output=True, text=True, check=False)  # noqa: S603
@@ -48,7 +48,7 @@ def test_probabilities_agree(any_model):
 
 
 def test_best_draws_agree(any_model):
-    """With the model that predicts by them alone."""
+    """The view "best" agrees with `estimate="best"`."""
     model, X, y = any_model
     found = asked(model, X, y, X)["best"]
     before = model.estimate

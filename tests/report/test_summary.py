@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import brier_score_loss, log_loss
 
-from softpolytope import SumSoftplusClassifier
+from softpolytope import SumSoftplusClassifier, TableClassifier
 from softpolytope.report._payload import make_payload
 from softpolytope.report._summary import ReportOptions, summarize_model, weight_bands
 
@@ -26,7 +26,7 @@ def test_scores_are_those_of_scikit_learn(any_model):
 
 
 def test_baselines_are_beside_it(modes):
-    """Those given are there, with what is missing left open."""
+    """Scores that are not given are None."""
     scores = summarize_model(*modes, ReportOptions(baselines={"SVM": {"error": 0.1}, "LR": {"log_loss": 0.3}})).scores
     assert [(score.name, score.error, score.log_loss) for score in scores[2:]] == [
         ("SVM", 0.1, None),
@@ -51,7 +51,7 @@ def test_weights_are_compared_by_rank(chains):
 
 
 def test_rows_beyond_the_training_range_are_counted(modes):
-    """One feature outside is enough."""
+    """One feature outside the range is enough."""
     model, X, y = modes
     before = summarize_model(model, X, y, NOTHING).n_outside
     moved = X.copy()
@@ -90,7 +90,10 @@ def test_wrong_arguments_are_named(modes, given, y, message):
         summarize_model(model, X, labels if y is None else y, ReportOptions(**given))
 
 
-def test_pipelines_are_refused():
-    """Their last step is what a report is about."""
-    with pytest.raises(ValueError, match="last step"):
+@pytest.mark.parametrize("hint", ["last step", r"named_classifier\(\)"])
+def test_other_estimators_are_refused(hint):
+    """The error says what to pass for a pipeline and for a classifier of tables."""
+    with pytest.raises(ValueError, match=hint):
         summarize_model(object(), [[0.0]], [0], NOTHING)
+    with pytest.raises(ValueError, match=f"got TableClassifier.*{hint}"):
+        summarize_model(TableClassifier(), [[0.0]], [0], NOTHING)

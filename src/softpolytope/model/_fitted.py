@@ -143,7 +143,8 @@ def fitted_model(estimator: object, purpose: str) -> FittedModel:
     if not hasattr(type(estimator), "model_"):
         raise ValueError(
             f"{purpose} needs a classifier of softpolytope; got {type(estimator).__name__}. For a pipeline, pass its "
-            "last step, and rows transformed by the steps before it."
+            "last step, and rows transformed by the steps before it; for a TableClassifier, pass its "
+            "named_classifier(), and rows encoded by encode()."
         )
     check_is_fitted(estimator)
     found: FittedModel = estimator.model_  # type: ignore[attr-defined]  # the class has it
