@@ -77,7 +77,7 @@ def _tiles(summary: Summary) -> list[Tile]:
     ]
     if summary.has_training_rows and summary.held_out is not None:
         tiles.insert(
-            0, Tile("Error on held-out rows", percent(summary.held_out[0].error or 0.0), "held out from the fit")
+            0, Tile("Error on held-out rows", percent(summary.held_out[0].error or 0.0), "measured when it was fitted")
         )
     return tiles
 

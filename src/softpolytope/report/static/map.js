@@ -151,7 +151,7 @@ function startMap(data, model, rows) {
       `${viewInWords()} At threshold ${state.threshold.toFixed(2)}, ${found.nYes.toLocaleString("en")} of ` +
       `${counted(found.n, data.rows.noun)} (${percent(found.nYes / found.n)}) are predicted “${target()}” and ` +
       `${nNo.toLocaleString("en")} (${percent(nNo / found.n)}) “${others()}”. ` +
-      `${percent((found.nFalse + found.nMissed) / found.n)} are misclassified: ${counted(found.nFalse, "row")} of ` +
+      `In total, ${percent((found.nFalse + found.nMissed) / found.n)} are misclassified: ${counted(found.nFalse, "row")} of ` +
       `“${others()}” as “${target()}”, and ${counted(found.nMissed, "row")} of “${target()}” as “${others()}”. ` +
       `The prediction is “${target()}” in ${percent(yes)} of the ${hasUp ? "area" : "range"} shown.`
     );
