@@ -24,7 +24,7 @@ from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main as run_command
 from softpolytope.exceptions import TableError
 from softpolytope.tabular import open_table
-from softpolytope.tabular._plan import ColumnSelection, infer_schema, read_rows
+from softpolytope.tabular._schema import ColumnSelection, infer_schema, read_rows
 
 ENDINGS = (".csv", ".svm", ".parquet")
 # Growth of the process over the whole run, in MB, that is not a sign of a file having filled the memory.
@@ -140,8 +140,8 @@ def try_table(table, model, out):
         opened = open_table(table)
         plan = infer_schema(opened, ColumnSelection("label" if table.suffix == ".svm" else "y"))
         rows, _ = read_rows(opened, plan)
-        encoder = plan.encoder.fitted(rows)
-        encoder.fill(rows)
+        encoder = plan.encoder.with_medians(rows)
+        encoder.impute(rows)
         if not np.isfinite(rows).all():
             raise RuntimeError("an encoded row is not finite")
     return "refused" if code else "predicted"

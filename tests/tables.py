@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softpolytope import SumSoftplusClassifier, TableClassifier
+from softpolytope import SoftplusClassifier, SumSoftplusClassifier, TableClassifier
+from softpolytope.tabular import ColumnSelection, infer_schema, open_table, read_rows
 
 HEADER = ["id", "age", "income", "color", "when", "children", "buys"]
 FEATURES = ["age", "income", "color", "children"]
@@ -58,3 +59,21 @@ def raw_row(row):
         name: None if cells[name] in ("", "NA") else cells[name] if name == "color" else float(cells[name])
         for name in FEATURES
     }
+
+
+def encode_columns(columns, **options):
+    """Rows of a table, encoded by what is learned from it."""
+    table = open_table({**columns, "y": [0, 1] * (len(next(iter(columns.values()))) // 2)})
+    plan = infer_schema(table, ColumnSelection("y", **options))
+    rows, _ = read_rows(table, plan)
+    encoder = plan.encoder.with_medians(rows)
+    encoder.impute(rows)
+    return encoder, rows
+
+
+def small_model(**columns):
+    """A model of a few categories."""
+    size = len(next(iter(columns.values())))
+    table = {**columns, "y": ["a", "b"] * (size // 2)}
+    classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0)
+    return TableClassifier(classifier, categorical=list(columns)).fit(table, "y")

@@ -14,7 +14,7 @@ ALLOWED = {
     "cli": {"paper", "report", "tabular", "estimators", "inspection", "datasets", "distributions", "export"},
     "paper": {"estimators", "gibbs", "data", "inspection", "datasets", "distributions", "export", "parallel", "model"},
     "report": {"inspection", "export", "data", "geometry", "model"},
-    "tabular": {"estimators", "export", "geometry", "model"},
+    "tabular": {"estimators", "inspection", "export", "geometry", "model"},
     "estimators": {"gibbs", "optimize", "data", "parallel", "inspection", "export", "geometry", "model"},
     "inspection": {"data", "geometry", "model"},
     "export": {"gibbs", "optimize", "data", "geometry", "model"},

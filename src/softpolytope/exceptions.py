@@ -1,8 +1,11 @@
 """Errors that a user of the package may want to catch."""
 
+from collections.abc import Sequence
+
 __all__ = [
     "BlocksLostError",
     "CheckpointError",
+    "ColumnError",
     "ContentError",
     "ModelFileError",
     "ReproductionError",
@@ -33,6 +36,23 @@ class ReproductionError(ValueError):
 
 class TableError(ValueError):
     """A table cannot be used; the message says where and why."""
+
+
+class ColumnError(TableError):
+    """A column of a table cannot be used as it is.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column.
+    remedies : sequence of str
+        Parameters that help: "drop", "categorical" or "max_categories".
+    """
+
+    def __init__(self, message: str, column: str = "", remedies: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.column = column
+        self.remedies = tuple(remedies)
 
 
 class UnwritablePathError(ValueError):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from softpolytope.cli import datasets as datasets_command
+from softpolytope import datasets
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle
 from softpolytope.exceptions import ContentError
@@ -94,6 +94,6 @@ def test_downloads_of_other_content_are_told(monkeypatch, capsys):
     def other(*_):
         raise ContentError("banana is not the set it should be. Nothing was kept.")
 
-    monkeypatch.setattr(datasets_command, "benchmark_path", other)
+    monkeypatch.setattr(datasets, "benchmark_path", other)
     assert main(["datasets", "path", "banana"]) == 2
     assert capsys.readouterr().err == "softpolytope: banana is not the set it should be. Nothing was kept.\n"

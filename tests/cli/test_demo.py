@@ -65,4 +65,4 @@ def test_seeds_are_checked(command, capsys):
     with pytest.raises(SystemExit) as stop:
         main([*command, "--seed", "-1"])
     assert stop.value.code == 2
-    assert "a whole number from 0 to 4294967295 is needed; got '-1'" in capsys.readouterr().err
+    assert "expected an integer from 0 to 4294967295; got '-1'" in capsys.readouterr().err

@@ -100,9 +100,9 @@ def test_the_target_may_have_another_name(folder, expected, capsys):
         (
             "age,income,color,children,buys\n1,2,red,3,maybe\n",
             [],
-            "line 2, column 'buys': 'maybe' is none of the classes no, ",
+            "line 2, column 'buys': 'maybe' is not one of the classes no, ",
         ),
-        ("age,income,color,children,buys\n1,2,red,3,maybe\n", [], "Correct it, or leave the row out."),
+        ("age,income,color,children,buys\n1,2,red,3,maybe\n", [], "Correct it, or remove the row."),
         ("age,income,color,children,buys\n1,2,red,3,\n", [], "line 2, column 'buys' has no value"),
         ("age,income,color,children,buys\n", [], "has no rows below its header"),
         ("age,color,children,buys\n1,red,3,no\n", [], "lacks the column income, which the model needs"),
@@ -127,7 +127,7 @@ def test_models_of_python_and_three_classes(tmp_path, capsys):
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.csv")]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"{tmp_path / 'd.csv'}: 90 rows; y: 0 30, 1 30, 2 30\n")
-    assert "calibration: the probability of the class decided for is off by" in printed
+    assert "calibration: the probability of the predicted class is off by" in printed
     (tmp_path / "d.csv").write_text("x0,y\n0.1,0\n")
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.csv")]) == 0
     assert "AUC                             none            none\n" in capsys.readouterr().out

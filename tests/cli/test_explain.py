@@ -51,12 +51,12 @@ def test_rows_as_json(files, capsys):
 
 
 def test_no_change_is_a_negative_answer(tmp_path, capsys):
-    """Exit code 1 where no other decision was found."""
+    """Exit code 1 where no change of prediction was found."""
     table = {"c": ["p", "q"] * 30, "y": ["a"] * 57 + ["b"] * 3}
     TableClassifier(SoftplusClassifier(random_state=0)).fit(table, "y").save(tmp_path / "m")
     (tmp_path / "d.csv").write_text("c\np\n")
     assert main(["explain", str(tmp_path / "m"), str(tmp_path / "d.csv"), "--counterfactual"]) == 1
-    assert "no other decision was found" in capsys.readouterr().out
+    assert "no change of prediction was found" in capsys.readouterr().out
 
 
 def test_wrong_use(files, capsys):
@@ -123,7 +123,7 @@ def test_all_columns_may_be_fixed(files, capsys):
             ["--counterfactual", "--fixed", "ages"],
             "column 'ages' cannot be fixed: the model has no such column",
         ),
-        (["--fixed", "age"], "--fixed is about what would change the decision. Add --counterfactual"),
+        (["--fixed", "age"], "--fixed restricts the change that --counterfactual finds. Add --counterfactual"),
     ],
 )
 def test_wrong_use_of_fixed(files, capsys, more, message):

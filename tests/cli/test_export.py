@@ -61,9 +61,9 @@ def test_onnx(model, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--to", "onnx"], "say which file to write: -o model.onnx"),
+        (["--to", "onnx"], "no output file given. Name one: -o model.onnx"),
         (["--to", "python", "--table", "t"], "are about SQL"),
-        (["--to", "sql", "--class", "maybe"], "none of the classes no, yes"),
+        (["--to", "sql", "--class", "maybe"], "not one of the classes no, yes"),
         (["--to", "sql", "--class", "no", "--table", "t"], "Leave out --class"),
         (["--to", "python", "-o", "no/such/folder/x.py"], "there is no folder"),
     ],

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tables import HEADER, customers, write_csv
 
-from softpolytope import load_model
-from softpolytope.cli import fit as fit_command
+from softpolytope import SumSoftplusClassifier, load_model
 from softpolytope.cli import main
 
 # Small models: what is tested is the command.
@@ -42,7 +41,7 @@ def test_sweeps_of_modes_are_not_ignored_in_silence(table, capsys):
         assert fit(table, "--drop", "id,when", *more)[0] == 0
         paths.append((table.parent / "model.softpolytope").read_bytes())
         told = capsys.readouterr().err
-        assert told.count("--sweeps is not used") == (more == ["--sweeps", "20"])
+        assert told.count("--sweeps has no effect") == (more == ["--sweeps", "20"])
         assert "n_sweeps is" not in told
     assert paths[0] == paths[1] != paths[2]
 
@@ -51,14 +50,14 @@ def test_a_new_user_is_led_to_a_model(table, capsys):
     """The messages name what to drop; then there is a comparison and a model that takes raw rows."""
     code, path = fit(table)
     assert code == 2
-    assert "Leave it out: --drop=id" in error_of(capsys)
+    assert "Drop it. Option: --drop=id" in error_of(capsys)
     assert fit(table, "--drop", "id")[0] == 2
-    assert "(--drop=when)" in error_of(capsys)
+    assert "Option: --drop=when" in error_of(capsys)
     assert list(table.parent.iterdir()) == [table]
     assert fit(table, "--drop", "id,when")[0] == 0
     printed = capsys.readouterr().out
     assert "120 rows; age, income, color (3 categories), children -> buys: no, yes" in printed
-    assert "Learned from 90 rows, tested on the 30 others" in printed
+    assert "Fitted to 90 rows, tested on the 30 others" in printed
     assert "Fitted again, to all 120 rows" in printed
     for name in ("majority vote", "logistic regression", "softpolytope"):
         assert any(line.startswith(name) and "%" in line for line in printed.splitlines())
@@ -142,7 +141,7 @@ def test_a_seed_gives_the_same_file(table):
         (None, ["-o", "."], "is a folder"),
         (None, ["-o", "no/such/folder/m"], "there is no folder no/such/folder"),
         (None, ["-o", "/dev/null"], "is not a regular file"),
-        (None, ["--format", "parquet"], "damaged or no Parquet file"),
+        (None, ["--format", "parquet"], "damaged or not a Parquet file"),
         (None, ["--format", "svmlight", "--target", "label"], "is not of the form index:number"),
     ],
 )
@@ -165,7 +164,7 @@ def test_what_goes_wrong_is_told(tmp_path, capsys, edit, more, message):
         (b"x,buys\n1,a\n2,a\n3,a\n", "only one class, 'a'"),
         (b"x,x,buys\n1,1,a\n", "has two columns 'x'"),
         (b"x,buys\n\xff,a\n", "not UTF-8: line 2"),
-        (b",x,buys\n0,1,a\n1,1,b\n", "column 'Unnamed: 0' has no name of its own; it is often row numbers"),
+        (b",x,buys\n0,1,a\n1,1,b\n", "column 'Unnamed: 0' has no name; such columns often hold row numbers"),
         (b"x,buys\n1,a\n2\n", "line 3: 1 cells"),
     ],
 )
@@ -196,7 +195,7 @@ def test_too_few_rows_to_test(tmp_path, capsys):
     table.write_text("x,buys\n" + "".join(f"{n},{'yes' if n == 9 else 'no'}\n" for n in range(10)))
     assert fit(table, "--inference", "map")[0] == 0
     printed = capsys.readouterr()
-    assert "too few rows of some class" in printed.err
+    assert "some class has too few rows" in printed.err
     assert "Fitted to all 10 rows" in printed.out
 
 
@@ -207,7 +206,7 @@ def test_a_class_without_a_row_to_learn_from(tmp_path, capsys):
     table.write_text("x,buys\n" + "".join(f"{n},{label}\n" for n, label in enumerate(labels)))
     assert fit(table, "--inference", "map", "--test-size", "0.8")[0] == 0
     printed = capsys.readouterr()
-    assert "too few rows of some class" in printed.err
+    assert "some class has too few rows" in printed.err
     assert "Fitted to all 42 rows" in printed.out
 
 
@@ -229,14 +228,14 @@ def test_numbers_beyond_all_others(tmp_path, capsys):
 def test_what_is_tested_is_what_is_written(tmp_path, monkeypatch, n_rows, inference):
     """The rows that are left to learn from may be few enough for chains: all rows decide, once for both fits."""
     fitted = []
-    true_fit = fit_command.fit_classifier
+    true_fit = SumSoftplusClassifier.fit
 
-    def watched(*arguments):
-        classifier = true_fit(*arguments)
+    def watched(classifier, *arguments):
+        true_fit(classifier, *arguments)
         fitted.append(classifier.inference_)
         return classifier
 
-    monkeypatch.setattr(fit_command, "fit_classifier", watched)
+    monkeypatch.setattr(SumSoftplusClassifier, "fit", watched)
     table = tmp_path / "t.csv"
     table.write_text("x,buys\n" + "".join(f"{n % 2 + n / 99},{n % 2}\n" for n in range(n_rows)))
     assert fit(table, "--sweeps", "20")[0] == 0
@@ -303,3 +302,13 @@ def test_help_has_examples(capsys):
             main([command, "--help"])
         assert stop.value.code == 0
         assert f"softpolytope {command} " in capsys.readouterr().out.split("example")[1]
+
+
+def test_numbers_in_several_forms_are_noted(tmp_path, capsys):
+    """Before it fits."""
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,0\n2,1\n3,1.0\n" * 10)
+    command = ["fit", str(tmp_path / "a.csv"), "--target", "y", "-o", str(tmp_path / "m"), "--classifier", "softplus"]
+    assert main([*command, "--inference", "map", "--test-size", "0", "--quiet"]) == 0
+    printed = capsys.readouterr()
+    assert "note: column 'y' holds the same number in several forms, '1', '1.0'; each of them is a class" in printed.err
+    assert "y: 0, 1, 1.0" in printed.out

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from tables import HEADER, customers, fitted, write_csv
+from tables import HEADER, customers, fitted, small_model, write_csv
 
 from softpolytope import SoftplusClassifier
 from softpolytope.cli import main
-from softpolytope.tabular import _csv
+from softpolytope.tabular.readers import _csv
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_what_training_did_not_have(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", "line 3, column 'age': 'old' is no finite number"),
-        ("age,income,color,children\n1,inf,red,3\n", "column 'income': 'inf' is no finite number"),
+        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", "line 3, column 'age': 'old' is not a finite number"),
+        ("age,income,color,children\n1,inf,red,3\n", "column 'income': 'inf' is not a finite number"),
         ("", "is empty"),
     ],
 )
@@ -217,7 +217,7 @@ def test_letters_that_the_terminal_has_not(files, tmp_path):
         ("color,children\n", [], "lacks the columns age, income, which the model needs; it has color"),
         ("age,income,color,children\n1,2,red,3\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
         ("age,income,color,children\n", ["--keep", "id"], "has no column 'id'; it has age, income"),
-        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", [], "'old' is no finite number"),
+        ("age,income,color,children\n1,2,red,3\nold,2,red,3\n", [], "'old' is not a finite number"),
     ],
 )
 def test_nothing_is_written_before_the_columns_are_known(files, tmp_path, capsys, content, more, message):
@@ -267,11 +267,24 @@ def test_thresholds_of_no_use(files, tmp_path, capsys):
         with pytest.raises(SystemExit) as stop:
             predict(*files, "--threshold", text)
         assert stop.value.code == 2
-        assert f"a probability from 0 to 1, or CLASS=probability, is needed; got {text!r}" in capsys.readouterr().err
+        assert f"expected a probability from 0 to 1, or CLASS=probability; got {text!r}" in capsys.readouterr().err
     X, y = np.arange(60.0)[:, None] % 3, np.arange(60) % 3
     SoftplusClassifier(inference="map").fit(X, y).save(tmp_path / "three")
     (tmp_path / "d.csv").write_text("x0\n1\n")
     assert predict(tmp_path / "three", tmp_path / "d.csv", "--threshold", "0.3") == 2
     printed = capsys.readouterr()
-    assert "--threshold: a threshold decides between two classes, but this model has 3: 0, 1, 2." in printed.err
+    assert "--threshold: a threshold requires two classes, but this model has 3: 0, 1, 2." in printed.err
     assert printed.out == ""
+
+
+def test_columns_of_unknown_categories_are_noted(tmp_path, capsys):
+    """Besides the count of such rows."""
+    small_model(c=[1, 2] * 10).save(tmp_path / "m")
+    (tmp_path / "a.csv").write_text("c\nA\nB\n")
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "a.csv")]) == 0
+    told = capsys.readouterr().err
+    assert "note: 2 rows have values of 'c' that training did not have ('A' at " in told
+    assert "note: column 'c' holds only categories that training did not have, such as 'A', 'B'; training had" in told
+    (tmp_path / "a.csv").write_text("c\n1.0\nB\n")
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "a.csv")]) == 0
+    assert "only categories" not in capsys.readouterr().err

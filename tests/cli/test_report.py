@@ -8,10 +8,8 @@ from tables import HEADER, customers, fitted, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier, load_model
 from softpolytope.cli import main
-from softpolytope.cli._evaluation import scores
-from softpolytope.cli.report import _baselines, _raw_rows
-from softpolytope.tabular import open_table
-from softpolytope.tabular._plan import read_labeled
+from softpolytope.cli.report import _read_raw_rows, _split_scores
+from softpolytope.tabular import open_table, read_labeled, score_probabilities
 
 pytest.importorskip("softpolytope.report")
 
@@ -27,7 +25,7 @@ def test_a_page_is_written(tmp_path, capsys):
     table.write_text("age,income,color,children,buys\n1,2,red,3,perhaps\n")
     page.unlink()
     assert main(["report", str(tmp_path / "m"), str(table), "-o", str(page)]) == 2
-    assert "line 2, column 'buys': 'perhaps' is none of the classes no, yes" in capsys.readouterr().err
+    assert "line 2, column 'buys': 'perhaps' is not one of the classes no, yes" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"m", "data.csv"}
 
 
@@ -35,18 +33,18 @@ def test_scores_of_other_rows_say_so(tmp_path):
     """Baselines are compared only if they were measured on the same rows; else they are named so."""
     model = fitted()
     rows, codes = read_labeled(open_table(write_csv(tmp_path / "d.csv", customers())), model.encoder_, model.target_)
-    own = scores(model.classifier_.predict_proba(rows), codes)
+    own = score_probabilities(model.classifier_.predict_proba(rows), codes)
     held_out = {"logistic regression": {"error": 0.2, "log_loss": 0.5}, "softpolytope": own}
     same = TableClassifier.from_parts(model.encoder_, model.target_, model.classifier_, held_out)
-    assert _baselines(same, rows, codes) == ({"logistic regression": {"error": 0.2, "log_loss": 0.5}}, {})
-    assert _baselines(same, rows[:-9], codes[:-9]) == ({}, held_out)
-    assert _baselines(model, rows, codes) == ({}, {})
+    assert _split_scores(same, rows, codes) == ({"logistic regression": {"error": 0.2, "log_loss": 0.5}}, {})
+    assert _split_scores(same, rows[:-9], codes[:-9]) == ({}, held_out)
+    assert _split_scores(model, rows, codes) == ({}, {})
 
 
 def test_numbers_are_numbers_on_the_page(tmp_path):
     """And not texts, which would be sorted by their first letters; missing ones are none."""
     table = open_table(write_csv(tmp_path / "d.csv", customers()))
-    columns = dict(zip(fitted().encoder_.names, _raw_rows(table, fitted().encoder_).T.tolist(), strict=True))
+    columns = dict(zip(fitted().encoder_.names, _read_raw_rows(table, fitted().encoder_).T.tolist(), strict=True))
     cells = dict(zip(HEADER, zip(*customers(), strict=True), strict=True))
     assert columns["income"] == [float(cell) for cell in cells["income"]]
     assert columns["age"] == [float(cell) if cell else None for cell in cells["age"]]

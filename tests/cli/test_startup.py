@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 from commands import softpolytope
 
-from softpolytope.cli._arguments.shared import DATA_VARIABLE, FORMATS
+from softpolytope.cli._options import DATA_VARIABLE, FORMATS
 from softpolytope.datasets._benchmark import VARIABLE
-from softpolytope.tabular._readers import Format
+from softpolytope.tabular import Format
 
 COMMANDS = ("demo", "fit", "predict", "evaluate", "explain", "export", "report", "datasets", "figures", "tables")
 HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas"}

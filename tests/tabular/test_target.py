@@ -5,16 +5,20 @@ import warnings
 import numpy as np
 import pytest
 
-from softpolytope import SoftplusClassifier, TableClassifier
-from softpolytope.cli import main
+from softpolytope import (
+    SoftplusClassifier,
+    TableClassifier,
+)
 from softpolytope.exceptions import TableError
 from softpolytope.report import write_report
 from softpolytope.tabular import open_table
 from softpolytope.tabular._export import sql_query, table_python_source
-from softpolytope.tabular._plan import ColumnSelection, infer_schema
-from softpolytope.tabular._target import Target, target_of
+from softpolytope.tabular._schema import ColumnSelection, infer_schema
+from softpolytope.tabular._target import Target, infer_target
 
 N_ROWS = 60
+
+
 LABELS = {
     "bool": [False, True],
     "fractions": [0.5, 1.5],
@@ -26,6 +30,8 @@ LABELS = {
     "texts of numbers": ["0", "1"],
     "text": ["no", "yes"],
 }
+
+
 KINDS = {bool: "b", float: "f", int: "i", str: "U"}
 
 
@@ -105,20 +111,10 @@ def test_labels_of_text_files(tmp_path, texts, classes):
 def test_one_number_in_several_forms(texts):
     """Makes as many classes, and a warning that names the forms."""
     with pytest.warns(UserWarning, match=r"column 'y' holds the same number in several forms, '.*', '.*'; each"):
-        assert target_of("y", texts).classes == tuple(sorted(texts))
+        assert infer_target("y", texts).classes == tuple(sorted(texts))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert target_of("y", ["01", "1", "2"]).classes == ("01", "1", "2")
-
-
-def test_the_command_line_notes_such_forms(tmp_path, capsys):
-    """Before it fits."""
-    (tmp_path / "a.csv").write_text("x,y\n" + "1,0\n2,1\n3,1.0\n" * 10)
-    command = ["fit", str(tmp_path / "a.csv"), "--target", "y", "-o", str(tmp_path / "m"), "--classifier", "softplus"]
-    assert main([*command, "--inference", "map", "--test-size", "0", "--quiet"]) == 0
-    printed = capsys.readouterr()
-    assert "note: column 'y' holds the same number in several forms, '1', '1.0'; each of them is a class" in printed.err
-    assert "y: 0, 1, 1.0" in printed.out
+        assert infer_target("y", ["01", "1", "2"]).classes == ("01", "1", "2")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +136,7 @@ def test_labels_of_another_table(classes, labels, codes):
 def test_labels_that_are_none_of_the_classes():
     """Are errors: a code with a leading zero is no other text, an infinite number no class."""
     (chunk,) = open_table({"y": ["02", "1"]}).chunks()
-    with pytest.raises(TableError, match="row 0, column 'y': '02' is none of the classes 1, 2"):
+    with pytest.raises(TableError, match="row 0, column 'y': '02' is not one of the classes 1, 2"):
         Target("y", ("1", "2")).codes(chunk)
     with pytest.raises(TableError, match="inf, which is not a finite number"):
         infer_schema(open_table({"x": [1.0, 2.0], "y": [0.5, np.inf]}), ColumnSelection("y"))
@@ -153,7 +149,7 @@ def test_fractions_are_classes_throughout(tmp_path):
     assert heavy.classifier_.class_weight == {0.5: 100.0, 1.5: 1.0}
     middle = {"x": [0.5]}
     assert heavy.predict_proba(middle)[0, 0] > even.predict_proba(middle)[0, 0] + 0.1
-    with pytest.raises(ValueError, match=r"class_weight names 0, which is none of the classes \[0\.5, 1\.5\]"):
+    with pytest.raises(ValueError, match=r"class_weight names 0, which is not one of the classes \[0\.5, 1\.5\]"):
         fitted(columns, class_weight={0: 2.0})
     assert '"P(0.5)"' in sql_query(even, "t")
     namespace = {}
@@ -161,3 +157,10 @@ def test_fractions_are_classes_throughout(tmp_path):
     assert namespace["predict_row"]({"x": 1.0}) == even.predict({"x": [1.0]})[0]
     write_report(even.classifier_, even.encode(columns), np.array(columns["y"]), tmp_path / "r.html")
     assert "0.5" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_labels_of_plain_classifiers():
+    """The classes 0.0 and 1.0 are found whether a file has 1, 1.0 or +1."""
+    (chunk,) = open_table({"y": ["1", "0.0", "+1"]}).chunks()
+    assert Target("y", (0.0, 1.0)).codes(chunk).tolist() == [1, 0, 1]
+    assert Target("y", ("0.0", "1.0")).codes(chunk).tolist() == [1, 0, 1]

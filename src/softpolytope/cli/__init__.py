@@ -1,14 +1,20 @@
-"""The command `softpolytope`."""
+"""The command `softpolytope`.
 
-import os
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+Each command is a module with its arguments and its `run`. Packages that take seconds to import are imported when a
+command runs, so that `--help` and `--version` are immediate.
+"""
+
+import argparse
+import functools
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
-from softpolytope.cli._arguments.parser import command_parser
-from softpolytope.cli._errors import WRONG, exit_code
+from softpolytope import __version__
+from softpolytope.cli import datasets, demo, evaluate, explain, export, figures, fit, predict, report, tables
+from softpolytope.cli._errors import WRONG, exit_code, exit_on_interrupt
+
+__all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,31 +23,51 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str] | None) -> int:
-    """Parse the arguments, and import only the module of the command that they name."""
-    parser = command_parser()
+    """Parse the arguments, import the rooms that the command uses, and run it."""
+    parser = _make_parser()
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()
         return WRONG
-    with _interrupts_exit():
-        command = import_module(f"softpolytope.cli.{options.command}")
-    return int(command.run(options))
+    with exit_on_interrupt():
+        for room in options.rooms:
+            import_module(f"softpolytope.{room}")
+    return int(options.run(options))
 
 
-@contextmanager
-def _interrupts_exit() -> Iterator[None]:
-    """Exit with 130 at Ctrl-C: an interrupted import can end in any error, and there is nothing to clean up."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, _exit)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+class CommandParser(argparse.ArgumentParser):
+    """Parser that rejects unknown arguments itself, so that a command's errors show the command's usage."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # as argparse has it
+        """Parse all arguments; unknown ones are an error of this parser, not of the one above it."""
+        found, extras = super().parse_known_args(args, namespace)
+        unknown = self._take_late_positionals(found, extras)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, []
+
+    def _take_late_positionals(self, found: argparse.Namespace, extras: Sequence[str]) -> list[str]:
+        """Set optional positional arguments that come after options; return the remaining arguments.
+
+        Older versions of argparse settle `model [table]` when they meet the model, and reject `model --json table`.
+        """
+        left = list(extras)
+        for action in self._actions:
+            is_open = not action.option_strings and action.nargs == argparse.OPTIONAL
+            if is_open and left and not left[0].startswith("-") and getattr(found, action.dest, None) is None:
+                setattr(found, action.dest, left.pop(0))
+        return left
 
 
-def _exit(*_: object) -> None:
-    os.write(2, b"stopped\n")
-    os._exit(130)
+@functools.cache
+def _make_parser() -> CommandParser:
+    """Return the parser of all commands, made once: making it takes longer than a small prediction."""
+    parser = CommandParser(
+        prog="softpolytope",
+        description="Bayesian classifiers whose decision regions are unions of soft convex polytopes.",
+    )
+    parser.add_argument("--version", action="version", version=f"softpolytope {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    for command in (demo, fit, predict, evaluate, explain, export, report, datasets, figures, tables):
+        command.add_parser(commands)
+    return parser

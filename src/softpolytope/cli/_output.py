@@ -1,4 +1,4 @@
-"""Output of commands: files that appear complete or not at all, JSON and notes."""
+"""Output of commands: files that are complete or absent, JSON and notes."""
 
 import json
 import math
@@ -7,29 +7,24 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
-
-import numpy as np
+from typing import TextIO
 
 from softpolytope._files import atomic_path, atomic_write_text, check_writable
 from softpolytope.cli._errors import CommandError
 from softpolytope.exceptions import UnwritablePathError
 
 
-def check_output(path: Path, *inputs: str | Path | None, option: str = "-o") -> None:
-    """Raise at once, not after minutes of fitting, if a file cannot be written there, or is one of those read.
-
-    `option` is what names the path.
-    """
+def check_output(path: Path, *inputs: str | Path | None) -> None:
+    """Raise, before minutes of fitting, if a file cannot be written or is one of the inputs."""
     try:
         check_writable(path, *inputs)
     except UnwritablePathError as error:
-        raise CommandError(f"{error} Name another file ({option}).") from None
+        raise CommandError(f"{error} Name another file (-o).") from None
 
 
 @contextmanager
-def replaced(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
-    """A path to write to, renamed to the one wanted at the end; a failure leaves nothing behind."""
+def binary_output(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` if the block succeeds."""
     check_output(path, *inputs)
     with atomic_path(path) as temporary:
         yield temporary
@@ -37,7 +32,7 @@ def replaced(path: Path, *inputs: str | Path | None) -> Iterator[Path]:
 
 @contextmanager
 def text_output(path: Path | None, *inputs: str | Path | None) -> Iterator[TextIO]:
-    """A file that is there whole or not at all; standard output without a path."""
+    """Yield a text file that is complete or absent; standard output without a path."""
     if path is None:
         if sys.stdout is None:  # closed by the user: >&-
             raise CommandError("standard output is closed. Name a file to write (-o).")
@@ -48,41 +43,36 @@ def text_output(path: Path | None, *inputs: str | Path | None) -> Iterator[TextI
         yield file
 
 
-def print_json(document: Any) -> None:
-    """A document for machines, on one line."""
-    print(json_text(document))
+def to_json(document: object) -> str:
+    """Return JSON on one line; numbers that are not finite become null."""
+    return json.dumps(_to_plain(document), ensure_ascii=False)
 
 
-def json_text(document: Any) -> str:
-    """JSON on one line; numbers that are not finite become null, which JSON has and infinity it has not."""
-    return json.dumps(_plain(document), ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
+def _to_plain(value: object) -> object:
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return [_to_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # of NumPy, which is not imported for this
+        return _to_plain(value.tolist())
     if isinstance(value, Path):
         return str(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager
-def notes() -> Iterator[None]:
-    """Warnings of the library as notes on standard error, each once."""
+def warnings_as_notes() -> Iterator[None]:
+    """Print warnings of the library as notes on standard error, each once."""
 
-    def show(message: Warning | str, *_: Any) -> None:
-        note(str(message))
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        print_note(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("once")
-        warnings.showwarning = show  # type: ignore[assignment]  # of its arguments only the first matters
+        warnings.showwarning = show
         yield
 
 
-def note(message: str) -> None:
-    """Something worth knowing that is no result."""
+def print_note(message: str) -> None:
+    """Print a remark that is not part of the result to standard error."""
     print(f"note: {message}", file=sys.stderr)

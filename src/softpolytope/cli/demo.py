@@ -1,56 +1,107 @@
-"""`softpolytope demo`: a problem that no line solves, fitted, scored, explained and drawn."""
+"""`softpolytope demo`: a problem that is not linearly separable, fitted, scored, explained and drawn."""
 
 import argparse
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
-from sklearn.svm import SVC
+from softpolytope.cli._errors import SUCCESS
+from softpolytope.cli._options import Commands, integer
 
-from softpolytope import SumStackSoftplusClassifier
-from softpolytope.cli._picture import decision_map
-from softpolytope.datasets import make_double_moon
-from softpolytope.report import write_report
+if TYPE_CHECKING:
+    from softpolytope import SumStackSoftplusClassifier
+    from softpolytope._typing import FloatArray
+    from softpolytope.tabular import Scores
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "demo",
+        help="fit, score, explain and draw an example in under a minute",
+        description="Fit two interleaved half rings; compare with logistic regression and a support vector machine.",
+        epilog="example: softpolytope demo --out results",
+    )
+    parser.set_defaults(run=run, rooms=("report",))
+    parser.add_argument(
+        "--out", type=Path, default=Path("softpolytope-demo"), help="folder for the report, the picture and the model"
+    )
+    parser.add_argument("--seed", type=integer(0), default=0, help="random seed of the data and the fit (0)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo."""
+    """Fit three classifiers, print scores and rules, and write report, picture and model."""
+    from sklearn.model_selection import train_test_split
+
+    from softpolytope.datasets import make_double_moon
+    from softpolytope.report import write_report
+
     X, y = make_double_moon(1000, noise=0.25, random_state=options.seed)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.6, random_state=options.seed)
-    models = {
-        "logistic regression": LogisticRegression(),
-        "support vector machine": SVC(),
-        "softpolytope": SumStackSoftplusClassifier(random_state=options.seed, n_jobs=2, verbose=1),
-    }
-    print(f"Two interleaved half rings: {len(y_train)} rows to learn from, {len(y_test)} to test on.\n")
-    rows, baselines = [], {}
-    for name, model in models.items():
+    print(f"Two interleaved half rings: {len(y_train)} training rows, {len(y_test)} test rows.\n")
+    model, baselines = _compare(X_train, X_test, y_train, y_test, options.seed)
+    _print_model(model, X_test[:1])
+    options.out.mkdir(parents=True, exist_ok=True)
+    model.save(options.out / "model.softpolytope")
+    write_report(model, X_test, y_test, options.out / "report.html", title="Two half rings", baselines=baselines)
+    print(f"\nWritten: {options.out / 'model.softpolytope'} (softpolytope.load_model reads it)")
+    if _draw(model, X_train, y_train, options.out / "picture.svg"):
+        print(f"         {options.out / 'picture.svg'}")
+    print(f"         {options.out / 'report.html'} (open it in a browser: what the model does, with a map)")
+    return SUCCESS
+
+
+def _compare(
+    X_train: "FloatArray", X_test: "FloatArray", y_train: Any, y_test: Any, seed: int
+) -> "tuple[SumStackSoftplusClassifier, Scores]":
+    """Fit three classifiers and print their scores; return the model, and the scores of the other two."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+    from sklearn.svm import SVC
+
+    from softpolytope import SumStackSoftplusClassifier
+
+    model = SumStackSoftplusClassifier(random_state=seed, n_jobs=2, verbose=1)
+    others = {"logistic regression": LogisticRegression(), "support vector machine": SVC()}
+    lines, baselines = [], {}
+    for name, classifier in {**others, "softpolytope": model}.items():
         start = time.perf_counter()
-        model.fit(X_train, y_train)
+        classifier.fit(X_train, y_train)
         seconds = time.perf_counter() - start
-        scores = {"error": 1.0 - model.score(X_test, y_test)}
-        if hasattr(model, "predict_proba"):
-            scores["log_loss"] = log_loss(y_test, model.predict_proba(X_test))
-        baselines[name] = scores
+        scores = {"error": 1.0 - classifier.score(X_test, y_test)}
+        if hasattr(classifier, "predict_proba"):
+            scores["log_loss"] = log_loss(y_test, classifier.predict_proba(X_test))
+        if name in others:
+            baselines[name] = scores
         loss = f"{scores['log_loss']:.3f}" if "log_loss" in scores else "none"
-        rows.append(f"{name:24s}{100.0 * scores['error']:9.1f} %{loss:>12s}{seconds:10.1f} s")
-    print(f"\n{'':24s}{'test error':>11s}{'log-loss':>12s}{'fit':>12s}", *rows, sep="\n")
-    model = models["softpolytope"]
-    print("\nWhere the experts of the best mode say yes:")
+        lines.append(f"{name:24s}{100.0 * scores['error']:9.1f} %{loss:>12s}{seconds:10.1f} s")
+    print(f"\n{'':24s}{'test error':>11s}{'log-loss':>12s}{'fit':>12s}", *lines, sep="\n")
+    return model, baselines
+
+
+def _print_model(model: "SumStackSoftplusClassifier", row: "FloatArray") -> None:
+    """Print the rules of the best mode, and the prediction for a row."""
+    print("\nRegions in which the experts of the best mode vote yes:")
     for polytopes in model.polytopes():
         for region in polytopes.regions:
             print(f"  for class {polytopes.target}: {region.in_words()}")
-    chance = model.predict_proba(X_test[:1])[0, 1]
-    by_mode = model.predict_proba_draws(X_test[:1])
-    print(f"\nThe first test row is of class 1 with probability {chance:.2f}; ", end="")
-    print(f"the {len(by_mode)} modes that are averaged say {by_mode.min():.2f} to {by_mode.max():.2f}.")
-    print('(That is not an interval of the posterior: inference="gibbs" draws from it, and has predict_interval.)')
-    options.out.mkdir(parents=True, exist_ok=True)
-    model.save(options.out / "model.softpolytope")
-    (options.out / "picture.svg").write_text(decision_map(model, X_train, y_train), encoding="utf-8")
-    del baselines["softpolytope"]
-    write_report(model, X_test, y_test, options.out / "report.html", title="Two half rings", baselines=baselines)
-    print(f"\nWritten: {options.out / 'picture.svg'}; for load_model: {options.out / 'model.softpolytope'}.")
-    print(f"Open {options.out / 'report.html'} in a browser: what the model does, and how far to trust it.")
-    return 0
+    by_mode = model.predict_proba_draws(row)
+    print(
+        f"\nThe first test row is of class 1 with probability {model.predict_proba(row)[0, 1]:.2f}, the average over "
+        f"{len(by_mode)} modes, which range from {by_mode.min():.2f} to {by_mode.max():.2f}.\n"
+        '(This range is not a posterior interval; for one, fit with inference="gibbs" and call predict_interval.)'
+    )
+
+
+def _draw(model: "SumStackSoftplusClassifier", X: "FloatArray", y: Any, path: Path) -> bool:
+    """Draw the decision map and the training rows; return False without matplotlib."""
+    from softpolytope.inspection.displays import DecisionDisplay
+
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    DecisionDisplay.from_estimator(model, X, y, ax=figure.subplots())
+    figure.savefig(path)
+    return True

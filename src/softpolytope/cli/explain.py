@@ -1,95 +1,153 @@
-"""`softpolytope explain`: the half-spaces of a model in words, why rows are decided so, and what would change it."""
+"""`softpolytope explain`: the half-spaces of a model in words, and the predictions of rows."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
-from softpolytope.cli._options import loaded, opened
-from softpolytope.cli._output import notes, print_json
-from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.tabular import (
-    Chunk,
-    NearestChange,
-    TableClassifier,
-    explained,
-    named_polytopes,
-    nearest_change,
-    rows_at,
+from softpolytope.cli._errors import NEGATIVE, SUCCESS, CommandError
+from softpolytope.cli._options import (
+    MODEL_HELP,
+    TABLE_HELP,
+    Commands,
+    add_columns_option,
+    add_format_options,
+    add_json_option,
+    examples,
+    load_table_model,
+    open_input,
+    print_unknown,
 )
+from softpolytope.cli._output import to_json, warnings_as_notes
+
+if TYPE_CHECKING:
+    from softpolytope.tabular import Chunk, NearestChange, TableClassifier
 
 MAX_EXPERTS = 3
 
 
+def add_parser(commands: Commands) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "explain",
+        help="explain a model and its predictions in words",
+        description="Print the half-spaces of a model; for rows of a table, which experts vote yes and which criterion "
+        "each vote depends on; and the smallest change of the row's columns that changes its prediction. In such a "
+        "change numbers stay within the range of the training rows, integers stay integers, and at most one category "
+        "becomes another. The exit code is 1 if no such change was found.",
+        **examples(
+            "softpolytope explain model.softpolytope",
+            "softpolytope explain model.softpolytope data.csv --rows 0,5 --counterfactual",
+            "softpolytope explain model.softpolytope data.csv --counterfactual --fixed age,sex",
+        ),
+    )
+    parser.set_defaults(run=run, rooms=("tabular",))
+    parser.add_argument("model", help=MODEL_HELP)
+    parser.add_argument("table", nargs="?", help=TABLE_HELP)
+    parser.add_argument(
+        "--rows",
+        type=_row_indices,
+        action="extend",
+        metavar="0,5",
+        help="rows to explain, from 0; by default the first",
+    )
+    parser.add_argument("--counterfactual", action="store_true", help="find the smallest change of the prediction")
+    add_columns_option(parser, "--fixed", "with --counterfactual: columns that must not change")
+    add_format_options(parser)
+    add_json_option(parser)
+
+
+def _row_indices(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = [-1]
+    if min(found) < 0:
+        raise argparse.ArgumentTypeError(f"expected row numbers from 0, separated by commas; got {text!r}")
+    return found
+
+
 def run(options: argparse.Namespace) -> int:
-    """Say it all."""
-    model = loaded(options.model)
+    """Explain the model and the rows."""
+    from softpolytope.tabular import UnknownCategories, named_polytopes, nearest_change, rows_at
+
+    model = load_table_model(options.model)
     if options.table is None and (options.rows is not None or options.counterfactual):
-        raise CommandError("--rows and --counterfactual are about rows of a table. Name its file after the model.")
+        raise CommandError("--rows and --counterfactual refer to rows of a table. Name its file after the model.")
     if options.fixed and not options.counterfactual:
-        raise CommandError("--fixed is about what would change the decision. Add --counterfactual.")
+        raise CommandError("--fixed restricts the change that --counterfactual finds. Add --counterfactual.")
     numbers = [] if options.table is None else (options.rows or [0])
-    rows = rows_at(opened(options.table, options), numbers) if numbers else []
+    rows = rows_at(open_input(options.table, options), numbers) if numbers else []
     unknown = UnknownCategories(model.encoder_)
     for row in dict(zip(numbers, rows, strict=True)).values():
         unknown.add(row, model.encode(row))
-    unknown.tell()
-    with notes():
+    print_unknown(unknown)
+    with warnings_as_notes():
         changes = [nearest_change(model, row, options.fixed) if options.counterfactual else None for row in rows]
         if options.json:
-            print_json(_document(model, numbers, rows, changes))
+            print(to_json(_to_document(model, numbers, rows, changes)))
         else:
             print(named_polytopes(model))
             for number, row, change in zip(numbers, rows, changes, strict=True):
                 print("", *_lines(model, number, row, change), sep="\n")
     is_missing = any(change is not None and not change.is_found for change in changes)
-    return NEGATIVE if is_missing else FINE
+    return NEGATIVE if is_missing else SUCCESS
 
 
-def _lines(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> list[str]:
-    """About one row."""
+def _lines(model: "TableClassifier", number: int, row: "Chunk", change: "NearestChange | None") -> list[str]:
+    """Return the explanation of one row."""
+    from softpolytope.tabular import explain_rows
+
     encoded = model.encode(row)
-    probabilities = model.classifier_.predict_proba(encoded)[0]
-    said = ", ".join(
-        f"P({label}) = {chance:.3g}" for label, chance in zip(model.classes_.tolist(), probabilities, strict=True)
-    )
-    lines = [f"Row {number} ({row.place(0)}): {said}"]
-    explanation = explained(model, encoded)
-    for place in range(len(explanation.rows["row"])):
-        target, labeling = explanation.rows["target"][place], explanation.rows["labeling"][place]
-        votes, *experts = explanation.votes_in_words(place, MAX_EXPERTS)
+    probabilities = zip(model.classes_.tolist(), model.classifier_.predict_proba(encoded)[0], strict=True)
+    listed = ", ".join(f"P({label}) = {probability:.3g}" for label, probability in probabilities)
+    lines = [f"Row {number} ({row.locate(0)}): {listed}"]
+    explanation = explain_rows(model, encoded)
+    for index in range(len(explanation.rows["row"])):
+        target, labeling = explanation.rows["target"][index], explanation.rows["labeling"][index]
+        votes, *experts = explanation.votes_in_words(index, MAX_EXPERTS)
         lines.append(f"  class {target!r}, labeling {labeling}: {votes}")
         lines += [f"    {line}" for line in experts]
     return lines if change is None else [*lines, f"  {change.in_words()}"]
 
 
-def _document(
-    model: TableClassifier, numbers: list[int], rows: list[Chunk], changes: list[NearestChange | None]
+def _to_document(
+    model: "TableClassifier", numbers: list[int], rows: "list[Chunk]", changes: "list[NearestChange | None]"
 ) -> dict[str, Any]:
+    """Return the explanations for JSON."""
+    from softpolytope.tabular import named_polytopes
+
+    polytopes = [
+        {
+            "class": item.target,
+            "labeling": item.labeling,
+            "threshold": item.threshold,
+            "experts": [
+                {
+                    "expert": region.expert,
+                    "weight": region.weight,
+                    "coefficients": region.coefficients,
+                    "in_words": region.in_words(),
+                }
+                for region in item.regions
+            ],
+        }
+        for item in named_polytopes(model)
+    ]
     return {
         "columns": model.feature_names_,
         "classes": model.classes_,
-        "polytopes": [_polytopes(item) for item in named_polytopes(model)],
-        "rows": [_row(model, *item) for item in zip(numbers, rows, changes, strict=True)],
+        "polytopes": polytopes,
+        "rows": [_row_document(model, *item) for item in zip(numbers, rows, changes, strict=True)],
     }
 
 
-def _polytopes(item: Any) -> dict[str, Any]:
-    experts = [
-        {
-            "expert": region.expert,
-            "weight": region.weight,
-            "coefficients": region.coefficients,
-            "in_words": region.in_words(),
-        }
-        for region in item.regions
-    ]
-    return {"class": item.target, "labeling": item.labeling, "threshold": item.threshold, "experts": experts}
+def _row_document(
+    model: "TableClassifier", number: int, row: "Chunk", change: "NearestChange | None"
+) -> dict[str, Any]:
+    from softpolytope.tabular import explain_rows
 
-
-def _row(model: TableClassifier, number: int, row: Chunk, change: NearestChange | None) -> dict[str, Any]:
     encoded = model.encode(row)
     probabilities = model.classifier_.predict_proba(encoded)[0].tolist()
-    votes = explained(model, encoded).experts
+    votes = explain_rows(model, encoded).experts
     columns = [name for name in votes if name != "row"]
     document: dict[str, Any] = {
         "row": number,
@@ -103,7 +161,7 @@ def _row(model: TableClassifier, number: int, row: Chunk, change: NearestChange 
         document["counterfactual"] = {
             "found": change.is_found,
             "fixed": change.fixed,
-            "prediction": change.otherwise,
+            "prediction": change.counterfactual_class,
             "distance": change.distance,
             "changes": [{"column": item.column, "from": item.before, "to": item.after} for item in change.changes],
         }

@@ -2,229 +2,305 @@
 
 import argparse
 import time
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from softpolytope.cli._errors import SUCCESS, CommandError
+from softpolytope.cli._options import (
+    Arguments,
+    Commands,
+    add_columns_option,
+    add_format_options,
+    add_json_option,
+    column_names,
+    examples,
+    integer,
+    open_input,
+)
+from softpolytope.cli._output import check_output, print_note, to_json, warnings_as_notes
+from softpolytope.exceptions import TableError
 
-from softpolytope.cli._arguments.fit import KINDS
-from softpolytope.cli._arguments.shared import BALANCED
-from softpolytope.cli._errors import FINE, CommandError
-from softpolytope.cli._evaluation import (
-    OURS,
-    ClassWeight,
-    Part,
-    baseline_scores,
-    fit_classifier,
-    held_out_rows,
-    noted_training_rows,
-    score_lines,
-    scores,
-)
-from softpolytope.cli._options import opened
-from softpolytope.cli._output import check_output, note, notes, print_json
-from softpolytope.cli._unknown import UnknownCategories
-from softpolytope.estimators import CLASSIFIERS, MIN_ROWS_FOR_MODES
-from softpolytope.tabular import (
-    MAX_CATEGORIES,
-    CategoryColumn,
-    ColumnSelection,
-    Schema,
-    Scores,
-    Table,
-    TableClassifier,
-    TableEncoder,
-    Target,
-    default_target,
-    infer_schema,
-    listed,
-    read_labeled,
-    read_rows,
-)
+if TYPE_CHECKING:
+    from softpolytope.estimators import SoftplusBase
+    from softpolytope.tabular import ClassWeight, HeldOutScores, Schema, Table, TableClassifier, Target
+
+BALANCED = "balanced"
+KINDS = {
+    "sum-stack": "SumStackSoftplusClassifier",
+    "sum": "SumSoftplusClassifier",
+    "stack": "StackSoftplusClassifier",
+    "softplus": "SoftplusClassifier",
+}
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "fit",
+        help="fit a model to a table",
+        description="Fit a classifier to a CSV, Parquet or svmlight file, which may have categories and missing "
+        "values, and write a model that takes such rows. A first fit to a part of the rows is scored on the others; "
+        "the model that is written is then fitted to all rows.",
+        **examples(
+            "softpolytope fit train.csv --target y -o model.softpolytope",
+            "softpolytope fit train.csv --target y --drop when,id --test test.csv -o model.softpolytope",
+            "softpolytope fit train.csv --target y --class-weight balanced -o model.softpolytope",
+            "softpolytope fit train.csv --target y --inference gibbs --checkpoint chains -o model.softpolytope",
+        ),
+    )
+    parser.set_defaults(run=run, rooms=("tabular",))
+    parser.add_argument("table", help="a .csv, .parquet or .svm file")
+    parser.add_argument("--target", help="column to predict (svmlight: label)")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model file to write")
+    columns = parser.add_argument_group("columns")
+    add_columns_option(columns, "--features", "columns to predict from; by default all except the target")
+    add_columns_option(columns, "--drop", "columns to leave out")
+    add_columns_option(columns, "--categorical", "columns of numbers that are categories")
+    columns.add_argument("--max-categories", type=integer(1), metavar="N", help="most categories of a column (100)")
+    _add_model_options(parser.add_argument_group("model"))
+    _add_evaluation_options(parser.add_argument_group("evaluation"))
+    add_format_options(parser)
+    add_json_option(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def _add_model_options(group: Arguments) -> None:
+    group.add_argument("--classifier", choices=KINDS, default="sum-stack", help="model family (sum-stack)")
+    group.add_argument(
+        "--inference",
+        choices=("auto", "map", "gibbs"),
+        default="auto",
+        help="posterior modes, or posterior draws, which intervals in a report require",
+    )
+    group.add_argument(
+        "--class-weight",
+        type=_class_weights,
+        action="extend",
+        metavar="CLASS=W,...",
+        help="weights of the rows of each class (1), or balanced: inversely proportional to class frequencies",
+    )
+    group.add_argument("--max-experts", type=integer(1), metavar="N", help="maximum number of experts (sum-stack, sum)")
+    group.add_argument("--layers", type=integer(1), metavar="N", help="number of layers (sum-stack, stack)")
+    group.add_argument("--sweeps", type=integer(2), metavar="N", help="sweeps of each chain (--inference gibbs)")
+    group.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="folder of checkpoints, from which the same command resumes"
+    )
+    group.add_argument("--seed", type=integer(0), default=0, help="random seed of the held-out rows and the fit (0)")
+    group.add_argument("--jobs", type=integer(-1), default=-1, help="threads (all cores); results do not depend on it")
+
+
+def _add_evaluation_options(group: Arguments) -> None:
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--test-size", type=_share, default=0.25, help="share of rows to hold out; 0 for none (0.25)")
+    which.add_argument("--test", metavar="FILE", help="table to score the model on instead; it is not fitted to it")
+
+
+def _share(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0.0 <= found < 1.0:
+        raise argparse.ArgumentTypeError(f"expected a share of at least 0 and below 1; got {text!r}")
+    return found
+
+
+def _class_weights(text: str) -> list[tuple[str, float | None]]:
+    """Return classes with their weights; "balanced" has none."""
+    if text == BALANCED:
+        return [(BALANCED, None)]
+    found: list[tuple[str, float | None]] = []
+    for pair in column_names(text) if text.strip(" ,") else ("",):
+        label, _, number = pair.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = -1.0
+        if not label or not 0.0 < weight < float("inf"):
+            raise argparse.ArgumentTypeError(
+                f"expected {BALANCED}, or classes with positive weights such as yes=3,no=1; got {text!r}"
+            )
+        found.append((label, weight))
+    return found
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, evaluate, fit, write."""
+    """Read the table, evaluate, fit, and write the model."""
+    from softpolytope.tabular import TableClassifier
+
     start = time.perf_counter()
     check_output(options.output, options.table, options.test)
-    _classifier(options, "all")  # what is wrong with the options is told before the table is read
-    table = opened(options.table, options)
-    choice = ColumnSelection(
-        _target(options, table),
-        tuple(options.features),
-        tuple(options.drop),
-        tuple(options.categorical),
-        MAX_CATEGORIES if options.max_categories is None else options.max_categories,
-    )
-    with notes():
-        plan = infer_schema(table, choice)
-    if options.sweeps is not None and _inference(options, plan.n_rows) == "map":
-        note("--sweeps is not used: this fit finds modes, and has no chains. Give --inference gibbs, or leave it out.")
+    classifier = _make_classifier(options)  # wrong options are reported before the table is read
+    table = open_input(options.table, options)
+    with warnings_as_notes():
+        schema = _infer_schema(options, table)
+    if options.sweeps is not None and _finds_modes(options.inference, schema.n_rows):
+        print_note("--sweeps has no effect: this fit finds posterior modes. Add --inference gibbs, or leave it out.")
         options.sweeps = None
+        classifier = _make_classifier(options)
+    weights = _label_weights(options.class_weight, schema.target)
+    classifier.set_params(class_weight=weights)
     say = _silent if options.json else print
-    # From here on by the labels of the classes, as the classifiers take them.
-    options.class_weight = _class_weight(options.class_weight, plan.target)
-    say(_summary(options.table, plan))
-    if options.class_weight is not None:
-        say(f"Class weights: {_weights_in_words(options.class_weight)}")
-    rows, codes = read_rows(table, plan)
-    with notes():
-        if options.test is not None:
-            model, n_tested = _with_test_file(options, plan, Part(rows, codes), say)
-        else:
-            model, n_tested = _with_held_out_rows(options, plan, Part(rows, codes), say)
-    # How it was fitted is no part of the model: the same rows and seed give the same file.
+    say(_describe(options.table, schema))
+    if weights is not None:
+        say(f"Class weights: {_describe_weights(weights)}")
+    model = TableClassifier(classifier)
+    n_test = _fit(model, table, schema, options, say)
+    # Settings of this run are not part of the model: the same rows and seed give the same file.
     model.classifier_.set_params(n_jobs=-1, verbose=0)
     model.save(options.output)
     say(f"Written: {options.output} (softpolytope predict, evaluate, explain, export, report)")
     if options.json:
-        print_json(_document(options, model, plan, n_tested) | {"seconds": round(time.perf_counter() - start, 1)})
-    return FINE
+        seconds = round(time.perf_counter() - start, 1)
+        print(to_json({**_to_document(options, model, schema), "tested_rows": n_test, "seconds": seconds}))
+    return SUCCESS
 
 
-def _class_weight(given: list[tuple[str, float | None]] | None, target: Target) -> ClassWeight:
-    """Return the weights as the classifiers take them."""
-    if not given:
-        return None
-    named = [label for label, _ in given]
-    if (BALANCED, None) in given:
-        if len(given) > 1:
-            raise CommandError("--class-weight is either balanced or a list of classes with their weights. Give one.")
-        return BALANCED
-    classes = {str(label): label for label in target.classes}
-    for label in named:
-        if label not in classes:
-            raise CommandError(f"--class-weight {label}: {target.name!r} has no such class, only {listed(classes)}.")
-        if named.count(label) > 1:
-            raise CommandError(f"--class-weight {label}: the class has two weights. Give one.")
-    return {classes[label]: weight for label, weight in given if weight is not None}
+def _fit(
+    model: "TableClassifier", table: "Table", schema: "Schema", options: argparse.Namespace, say: Callable[..., None]
+) -> int:
+    """Fit the model, and report its held-out scores as soon as they are known; return the number of test rows."""
+    n_test = 0
 
+    def on_evaluation(held_out: "HeldOutScores") -> None:
+        nonlocal n_test
+        n_test = held_out.n_test
+        say(*_score_lines(held_out, options.test), sep="\n")
 
-def _weights_in_words(weight: ClassWeight) -> str:
-    return ", ".join(f"{label} {item:g}" for label, item in weight.items()) if isinstance(weight, dict) else str(weight)
+    test = None if options.test is None else open_input(options.test, options)
+    test_size = 0.0 if options.test is not None else options.test_size
+    try:
+        with warnings_as_notes():
+            model.fit_schema(table, schema, test_size=test_size, test=test, on_evaluation=on_evaluation)
+    except TableError:
+        raise
+    except (ValueError, RuntimeError) as error:
+        raise CommandError(str(error)) from error
+    again = "again, " if n_test and options.test is None else ""
+    n_experts = model.classifier_.n_experts_
+    say(f"\nFitted {again}to all {schema.n_rows} rows: {n_experts} expert{'' if n_experts == 1 else 's'}.")
+    return n_test
 
 
 def _silent(*_: object, **__: object) -> None:
     """Print nothing."""
 
 
-def _target(options: argparse.Namespace, table: Table) -> str:
-    name: str | None = options.target if options.target is not None else default_target(table)
-    if name is not None:
-        return name
-    raise CommandError(f"say which column to predict: --target NAME; {table.name} has {listed(table.columns)}.")
+def _make_classifier(options: argparse.Namespace) -> "SoftplusBase":
+    """Return the classifier that the options describe."""
+    from softpolytope.estimators import CLASSIFIERS
 
-
-def _summary(path: str, plan: Schema) -> str:
-    said = [
-        f"{column.name} ({_counted(len(column.categories), 'category', 'categories')})"
-        if isinstance(column, CategoryColumn)
-        else column.name
-        for column in plan.encoder.columns
-    ]
-    return f"{path}: {plan.n_rows} rows; {listed(said)} -> {plan.target.name}: {listed(plan.target.classes)}"
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
-
-
-def _with_test_file(options: argparse.Namespace, plan: Schema, part: Part, say: Any) -> tuple[TableClassifier, int]:
-    """Fit once, and test on the rows of another file."""
-    encoder = _filled(plan.encoder, part)
-    labels = plan.target.labels
-    unknown = UnknownCategories(encoder)
-    tested = Part(*read_labeled(opened(options.test, options), encoder, plan.target, unknown.add))
-    unknown.tell()
-    found = baseline_scores(part, tested, labels, options.class_weight)
-    classifier = fit_classifier(_classifier(options, "all"), part, labels)
-    found[OURS] = scores(classifier.predict_proba(tested.rows), tested.codes)
-    noted_training_rows(classifier, tested.rows, f"{options.test}: ")
-    say(f"\nTested on the {len(tested.codes)} rows of {options.test}:", *score_lines(found), sep="\n")
-    n_experts = _counted(classifier.n_experts_, "expert", "experts")
-    say(f"\nFitted to all {plan.n_rows} rows of {options.table}: {n_experts}.")
-    return TableClassifier.from_parts(encoder, plan.target, classifier, found), len(tested.codes)
-
-
-def _with_held_out_rows(options: argparse.Namespace, plan: Schema, part: Part, say: Any) -> tuple[TableClassifier, int]:
-    """Fit to some rows and test on the others, then fit to all."""
-    labels = plan.target.labels
-    found: Scores = {}
-    split = held_out_rows(part.codes, options.test_size, options.seed) if options.test_size else None
-    if split is None and options.test_size:
-        note("too few rows of some class to keep any apart; the model is not tested.")
-    if split is not None:
-        train, test = (Part(part.rows[chosen], part.codes[chosen]) for chosen in split)
-        encoder = _filled(plan.encoder, train)
-        encoder.fill(test.rows)
-        found = baseline_scores(train, test, labels, options.class_weight)
-        # "auto" goes by the number of rows: what is tested must be what is written, and not what suits fewer rows.
-        held_out = _classifier(options, "held-out").set_params(inference=_inference(options, plan.n_rows))
-        classifier = fit_classifier(held_out, train, labels)
-        found[OURS] = scores(classifier.predict_proba(test.rows), test.codes)
-        say(
-            f"\nLearned from {len(train.codes)} rows, tested on the {len(test.codes)} others:",
-            *score_lines(found),
-            sep="\n",
-        )
-        # Gone before the next fit, which has rows of its own.
-        del train, test, classifier
-    encoder = _filled(plan.encoder, part)
-    classifier = fit_classifier(_classifier(options, "all"), part, labels)
-    again = "again, " if found else ""
-    say(f"\nFitted {again}to all {plan.n_rows} rows: {_counted(classifier.n_experts_, 'expert', 'experts')}.")
-    n_tested = 0 if split is None else len(split[1])
-    return TableClassifier.from_parts(encoder, plan.target, classifier, found), n_tested
-
-
-def _inference(options: argparse.Namespace, n_rows: int) -> str:
-    """Return the inference of the model that is written; "auto" depends on the number of rows only."""
-    if options.inference != "auto":
-        return str(options.inference)
-    return "map" if n_rows >= MIN_ROWS_FOR_MODES else "gibbs"
-
-
-def _filled(encoder: TableEncoder, part: Part) -> TableEncoder:
-    """The encoder with the medians of these rows, in which they replace what is missing."""
-    fitted = encoder.fitted(part.rows)
-    fitted.fill(part.rows)
-    return fitted
-
-
-def _classifier(options: argparse.Namespace, stage: str) -> Any:
-    """A classifier as the options say; its chains have a folder for each stage."""
-    parameters: dict[str, Any] = {
+    checkpoint = options.checkpoint
+    if checkpoint is not None and (options.test is not None or not options.test_size):
+        checkpoint = checkpoint / "all"  # with held-out rows, each of the two fits has such a folder
+    parameters = {
         "inference": options.inference,
         "random_state": options.seed,
         "n_jobs": options.jobs or None,
         "verbose": 0 if options.quiet else 1,
-        "class_weight": options.class_weight,
         "max_experts": options.max_experts,
         "n_layers": options.layers,
         "n_sweeps": options.sweeps,
-        "checkpoint": None if options.checkpoint is None else options.checkpoint / stage,
+        "checkpoint": checkpoint,
     }
-    classifier = CLASSIFIERS[KINDS[options.classifier]]()
+    classifier: SoftplusBase = CLASSIFIERS[KINDS[options.classifier]]()
     given = {name: value for name, value in parameters.items() if value is not None}
     unknown = set(given) - set(classifier.get_params())
     if unknown:
         option = {"max_experts": "--max-experts", "n_layers": "--layers"}[min(unknown)]
         raise CommandError(f"--classifier {options.classifier} has no {option}. Leave it out.")
-    return classifier.set_params(**given)
+    classifier.set_params(**given)
+    return classifier
 
 
-def _document(options: argparse.Namespace, model: TableClassifier, plan: Schema, n_tested: int) -> dict[str, Any]:
+def _infer_schema(options: argparse.Namespace, table: "Table") -> "Schema":
+    """Read the table once to learn what its columns hold."""
+    from softpolytope.tabular import MAX_CATEGORIES, ColumnSelection, default_target, infer_schema, join_names
+
+    target = options.target if options.target is not None else default_target(table)
+    if target is None:
+        raise CommandError(
+            f"no target given. Name the column to predict: --target NAME; {table.name} has {join_names(table.columns)}."
+        )
+    columns = (tuple(options.features), tuple(options.drop), tuple(options.categorical))
+    max_categories = MAX_CATEGORIES if options.max_categories is None else options.max_categories
+    return infer_schema(table, ColumnSelection(target, *columns, max_categories))
+
+
+def _finds_modes(inference: str, n_rows: int) -> bool:
+    """Return whether the fit finds posterior modes and runs no chains."""
+    from softpolytope.estimators import MIN_ROWS_FOR_MODES
+
+    return inference == "map" or (inference == "auto" and n_rows >= MIN_ROWS_FOR_MODES)
+
+
+def _label_weights(given: list[tuple[str, float | None]] | None, target: "Target") -> "ClassWeight":
+    """Return class weights by label, as the classifiers take them."""
+    from softpolytope.tabular import join_names
+
+    if not given:
+        return None
+    names = [label for label, _ in given]
+    if (BALANCED, None) in given:
+        if len(given) > 1:
+            raise CommandError("--class-weight is either balanced or a list of classes with their weights. Give one.")
+        return "balanced"
+    classes = {str(label): label for label in target.classes}
+    for label in names:
+        if label not in classes:
+            raise CommandError(
+                f"--class-weight {label}: {target.name!r} has no such class, only {join_names(classes)}."
+            )
+        if names.count(label) > 1:
+            raise CommandError(f"--class-weight {label}: the class has two weights. Give one.")
+    return {classes[label]: weight for label, weight in given if weight is not None}
+
+
+def _describe_weights(weights: "ClassWeight") -> str:
+    if isinstance(weights, dict):
+        return ", ".join(f"{label} {weight:g}" for label, weight in weights.items())
+    return str(weights)
+
+
+def _describe(path: str, schema: "Schema") -> str:
+    """Return rows, columns and target in one line."""
+    from softpolytope.tabular import CategoryColumn, join_names
+
+    columns = [column.name for column in schema.encoder.columns]
+    for index, column in enumerate(schema.encoder.columns):
+        if isinstance(column, CategoryColumn):
+            n = len(column.categories)
+            columns[index] += f" ({n} {'category' if n == 1 else 'categories'})"
+    target = f"{schema.target.name}: {join_names(schema.target.classes)}"
+    return f"{path}: {schema.n_rows} rows; {join_names(columns)} -> {target}"
+
+
+def _score_lines(held_out: "HeldOutScores", test: str | None) -> list[str]:
+    """Return a table of scores for people."""
+    title = f"Fitted to {held_out.n_train} rows, tested on the {held_out.n_test} others:"
+    if test is not None:
+        title = f"Tested on the {held_out.n_test} rows of {test}:"
+    rows = [
+        f"{name:24s}{100.0 * item['error']:9.1f} %{item['log_loss']:12.3f}" for name, item in held_out.scores.items()
+    ]
+    return [f"\n{title}", f"{'':24s}{'error':>11s}{'log-loss':>12s}", *rows]
+
+
+def _to_document(options: argparse.Namespace, model: "TableClassifier", schema: "Schema") -> dict[str, Any]:
+    """Return the fit for JSON."""
+    columns, classifier = schema.encoder.columns, model.classifier_
     return {
         "model": options.output,
-        "rows": plan.n_rows,
-        "columns": plan.encoder.names,
-        "encoded_columns": plan.encoder.n_encoded,
-        "missing": [column.name for column in plan.encoder.columns if column.has_missing],
-        "target": plan.target.name,
-        "classes": np.asarray(plan.target.classes),
-        "classifier": type(model.classifier_).__name__,
-        "inference": model.classifier_.inference_,
-        "class_weight": options.class_weight,
-        "experts": model.classifier_.n_experts_,
-        "tested_rows": n_tested,
+        "rows": schema.n_rows,
+        "columns": schema.encoder.names,
+        "encoded_columns": schema.encoder.n_encoded,
+        "missing": [column.name for column in columns if column.has_missing],
+        "target": schema.target.name,
+        "classes": schema.target.classes,
+        "classifier": type(classifier).__name__,
+        "inference": classifier.inference_,
+        "class_weight": classifier.class_weight,
+        "experts": classifier.n_experts_,
         "held_out": model.held_out_,
     }

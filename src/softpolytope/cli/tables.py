@@ -3,15 +3,65 @@
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 
-from softpolytope.cli._errors import FINE, NEGATIVE, CommandError
-from softpolytope.cli._output import notes
+from softpolytope.cli._errors import NEGATIVE, SUCCESS, CommandError
+from softpolytope.cli._options import Commands, add_data_home_option, integer
+from softpolytope.cli._output import warnings_as_notes
 from softpolytope.exceptions import ReproductionError
-from softpolytope.paper import TableRequest, reproduce_tables
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "tables",
+        help="compute every table of the paper, with the baselines",
+        description="Fit every method of the paper's tables under its protocol, and write a page with each printed "
+        "number beside the one found. Every finished fit is a file in the folder: the same command resumes after an "
+        "interrupt, repeats failed fits, and changes nothing else.",
+        epilog='requires more packages: pip install "softpolytope[paper]"\n\nexamples:\n'
+        "  softpolytope tables --data-home data --quick\n"
+        "  softpolytope tables --data-home data --sets banana image --methods svm ss5",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run, rooms=("paper",))
+    parser.add_argument(
+        "--out", type=Path, default=Path("tables"), help="folder for results and the page; by default tables"
+    )
+    add_data_home_option(parser)
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        metavar="SET",
+        help="data sets; by default all eight, small ones first (with --quick: banana and titanic)",
+    )
+    parser.add_argument(
+        "--methods", nargs="+", metavar="METHOD", help="methods, such as svm stack5 ss5; by default all"
+    )
+    parser.add_argument("--quick", action="store_true", help="one partition and short chains, which takes a minute")
+    parser.add_argument("--jobs", type=integer(1, 1024), default=2, help="number of parallel fits (2)")
+    parser.add_argument(
+        "--trials", type=integer(1, 5), default=1, help="seeds on ijcnn1 and a9a; the paper has 5, of hours each (1)"
+    )
+    parser.add_argument(
+        "--known",
+        type=Path,
+        metavar="FILE",
+        help="results of an earlier run, the .jsonl beside its page: these fits are not repeated",
+    )
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="FILE",
+        help="compare with the results of an earlier run; the exit code is 1 if a number differs or none is in both",
+    )
+    parser.add_argument("--page", type=Path, help="page to write; by default reproduction.md in the folder")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the fits that are missing, and write the page."""
+    """Run the missing fits, and write the page."""
+    from softpolytope.paper import TableRequest, reproduce_tables
+
     request = TableRequest(
         folder=options.out,
         data_home=options.data_home,
@@ -25,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         page=options.page,
     )
     try:
-        with notes():
+        with warnings_as_notes():
             outcome = reproduce_tables(request, partial(print, flush=True))
     except ReproductionError as error:
         raise CommandError(str(error)) from error
@@ -40,4 +90,4 @@ def run(options: argparse.Namespace) -> int:
             print(f"differs: {line}", file=sys.stderr)
     for path in outcome.failures:
         print(f"A fit failed; see {path}. The same command runs it again.", file=sys.stderr)
-    return FINE if outcome.is_success else NEGATIVE
+    return SUCCESS if outcome.is_success else NEGATIVE

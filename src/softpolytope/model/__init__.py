@@ -13,6 +13,7 @@ from softpolytope.model._fitted import (
     encode_labels,
     fitted_model,
 )
+from softpolytope.model._log_loss import mean_log_loss
 from softpolytope.model._log_posterior import (
     CollapsedPrior,
     Design,
@@ -69,6 +70,7 @@ __all__ = [
     "log_posterior",
     "log_softplus",
     "log_softplus_derivative",
+    "mean_log_loss",
     "poisson_rate",
     "positive_probability",
     "row_hashes",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
-from softpolytope.model import encode_labels
+from softpolytope.model import encode_labels, mean_log_loss
 
 # Probability of all intervals and bands of the report.
 LEVEL = 0.89
@@ -187,7 +187,7 @@ def score_predictions(
     squares = (probabilities**2).sum(axis=1) - 2.0 * own + 1.0
     n_wrong = int(((probabilities.argmax(axis=1) if decisions is None else decisions) != codes).sum())
     low, high = share_interval(n_wrong, len(codes)).tolist()
-    log_loss = float(-np.log(np.maximum(own, np.finfo(float).tiny)).mean())
+    log_loss = mean_log_loss(probabilities, codes)
     return Score(name, n_wrong / len(codes), log_loss, float(0.5 * squares.mean()), (low, high))
 
 

@@ -1,49 +1,55 @@
-"""From raw columns to the numbers a classifier takes.
+"""Encoding of raw columns as the numbers that a classifier takes.
 
-The encoder is made of names, numbers and texts, so that a model file can hold it without a pickle, files of any length
-can stream through it, and it can be written as SQL. It does what scikit-learn's SimpleImputer (the median) and
-OneHotEncoder (unknown categories ignored) would do.
+An encoder holds names, numbers and texts only, so that a model file can store it without a pickle, files of any length
+can stream through it, and it can be written as SQL. It is equivalent to scikit-learn's SimpleImputer (median) and
+OneHotEncoder (unknown categories ignored).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import FloatArray
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._spelling import places_of, spellings
-from softpolytope.tabular._table import Chunk, listed
+from softpolytope.tabular._cells import find_indices, join_names, make_aliases, quote_cell
+from softpolytope.tabular._table import MAX_COLUMNS, Chunk
 
-MAX_COLUMNS = 100_000
+# Values that a message shows.
+MAX_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
-    """A column of numbers; what is missing becomes the median of the training rows."""
+    """Column of numbers; missing ones are replaced by the median of the training rows."""
 
     name: str
-    fill: float | None  # None: nothing may be missing
+    fill: float | None  # None: no value may be missing
     has_missing: bool  # whether training rows had missing values
-    is_whole: bool  # whether all numbers in training were whole
+    is_integer: bool  # whether all numbers in training were integers
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """The column itself."""
+        """Name of the column itself."""
         return (self.name,)
 
     def write(self, chunk: Chunk, out: FloatArray) -> None:
-        """Write numbers, and NaN for what is missing, into (rows, 1)."""
+        """Write numbers, NaN where one is missing, into (rows, 1)."""
         out[:, 0] = chunk.numbers(self.name)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the column as plain data for a model file."""
+        flags = {"has_missing": self.has_missing, "is_whole": self.is_integer}
+        return {"kind": "number", "name": self.name, "fill": self.fill, **flags}
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryColumn:
-    """A column of categories, one encoded column of zeros and ones each; any other value is zero in all of them.
+    """Column of categories, one-hot encoded; a value that is not a category is zero in all encoded columns.
 
-    Whole numbers and truth values are recognized in all their spellings: 2 as 2.0, True as true and 1.
+    Integers and booleans are recognized in all their forms: 2 as 2.0, True as true and 1.
     """
 
     name: str
@@ -52,22 +58,27 @@ class CategoryColumn:
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """color=blue, color=red, color is missing."""
+        """Names such as color=blue, color=red, color is missing."""
         names = tuple(f"{self.name}={category}" for category in self.categories)
         return (*names, f"{self.name} is missing") if self.has_missing else names
 
     @property
-    def places(self) -> dict[str, int]:
-        """The encoded column of each category in all its spellings; "" is a missing value, if that is a category."""
+    def aliases(self) -> dict[str, int]:
+        """Index of the encoded column of each category in all its forms; "" is a missing value, if a category."""
         missing = {"": len(self.categories)} if self.has_missing else {}
-        return spellings(self.categories) | missing
+        return make_aliases(self.categories) | missing
 
     def write(self, chunk: Chunk, out: FloatArray) -> None:
         """Write zeros and ones into (rows, encoded columns)."""
-        codes = places_of(chunk.texts(self.name), self.places)
+        codes = find_indices(chunk.texts(self.name), self.aliases)
         rows = np.flatnonzero(codes >= 0)
         out[:] = 0.0
         out[rows, codes[rows]] = 1.0
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the column as plain data for a model file."""
+        categories = list(self.categories)
+        return {"kind": "category", "name": self.name, "categories": categories, "has_missing": self.has_missing}
 
 
 Column = NumericColumn | CategoryColumn
@@ -75,7 +86,7 @@ Column = NumericColumn | CategoryColumn
 
 @dataclass(frozen=True, slots=True)
 class TableEncoder:
-    """The columns of a model, in order."""
+    """The raw columns of a model, in order, and their encoding."""
 
     columns: tuple[Column, ...]
 
@@ -96,11 +107,11 @@ class TableEncoder:
 
     @property
     def is_plain(self) -> bool:
-        """Whether raw and encoded columns are the same numbers: no categories, nothing missing in training."""
+        """Whether raw and encoded columns are the same: no categories, and no missing values in training."""
         return all(isinstance(column, NumericColumn) and not column.has_missing for column in self.columns)
 
-    def blocks(self) -> list[tuple[Column, slice]]:
-        """Each column with the place of its encoded columns."""
+    def slices(self) -> list[tuple[Column, slice]]:
+        """Return each column with the slice of its encoded columns."""
         found, first = [], 0
         for column in self.columns:
             stop = first + len(column.encoded_names)
@@ -113,101 +124,154 @@ class TableEncoder:
         absent = [name for name in self.names if not chunk.has(name)]
         if absent:
             raise TableError(
-                f"{chunk.source} lacks {'the column' if len(absent) == 1 else 'the columns'} {listed(absent)}, which "
-                f"the model needs; it has {listed(chunk.columns)}."
+                f"{chunk.source} lacks the column{'s' if len(absent) > 1 else ''} {join_names(absent)}, which the "
+                f"model needs; it has {join_names(chunk.columns)}."
             )
-        for column, place in self.blocks():
-            column.write(chunk, out[:, place])
+        for column, encoded in self.slices():
+            column.write(chunk, out[:, encoded])
 
     def encode(self, chunk: Chunk) -> FloatArray:
-        """Encoded rows, (rows, encoded columns), all of them finite."""
+        """Return encoded rows, (rows, encoded columns), without missing values."""
         out = np.empty((chunk.n_rows, self.n_encoded))
         self.write(chunk, out)
-        for column, place in self.blocks():
+        for column, encoded in self.slices():
             if isinstance(column, NumericColumn) and column.fill is None:
-                is_missing = np.isnan(out[:, place.start])
+                is_missing = np.isnan(out[:, encoded.start])
                 if is_missing.any():
-                    where = chunk.place(int(np.argmax(is_missing)))
+                    where = chunk.locate(int(np.argmax(is_missing)))
                     raise TableError(
-                        f"{where}, column {column.name!r} has no value, and the model was saved without one to take "
-                        "instead. Fill it in, or fit by `softpolytope fit`, which learns what to take."
+                        f"{where}, column {column.name!r} has no value, and the model has no median to replace it. "
+                        "Fill it in, or fit a TableClassifier, which learns the medians."
                     )
-        self.fill(out)
+        self.impute(out)
         return out
 
-    def fill(self, out: FloatArray) -> None:
-        """Replace NaN by the columns' own fill, in place."""
-        for column, place in self.blocks():
+    def impute(self, rows: FloatArray) -> None:
+        """Replace NaN in encoded rows by the columns' fill values, in place."""
+        for column, encoded in self.slices():
             if isinstance(column, NumericColumn) and column.fill is not None:
-                values = out[:, place.start]
+                values = rows[:, encoded.start]
                 values[np.isnan(values)] = column.fill
 
-    def fitted(self, rows: FloatArray) -> "TableEncoder":
-        """With the medians of encoded rows, in which NaN is missing, as what is taken for missing numbers."""
+    def with_medians(self, rows: FloatArray) -> "TableEncoder":
+        """Return an encoder that replaces missing numbers by the medians of encoded rows, in which NaN is missing."""
         columns: list[Column] = []
-        for column, place in self.blocks():
+        for column, encoded in self.slices():
             if isinstance(column, NumericColumn):
-                values = rows[:, place.start]
+                values = rows[:, encoded.start]
                 known = values[~np.isnan(values)]
-                # A column without a value in these rows, which others do have.
+                # These rows may be a subset of a table whose other rows have values.
                 columns.append(replace(column, fill=float(np.median(known)) if len(known) else 0.0))
             else:
                 columns.append(column)
         return TableEncoder(tuple(columns))
 
-    def is_unknown(self, rows: FloatArray) -> dict[str, BoolArray]:
-        """For each column of categories, which encoded rows have a value that the training rows did not have."""
-        return {
-            column.name: np.asarray(~rows[:, place].any(axis=1))
-            for column, place in self.blocks()
-            if isinstance(column, CategoryColumn)
-        }
-
     def to_plain(self) -> list[dict[str, Any]]:
-        """Names, numbers and texts only, for a model file."""
-        return [_plain(column) for column in self.columns]
+        """Return the columns as plain data for a model file."""
+        return [column.to_plain() for column in self.columns]
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "TableEncoder":
-        """Of what `to_plain` gave; anything else is a ValueError."""
-        _check(isinstance(plain, list) and 1 <= len(plain) <= MAX_COLUMNS, "there must be one column or more.")
-        columns = tuple(_column(item) for item in plain)
+    def from_plain(cls, plain: object) -> "TableEncoder":
+        """Return the encoder that `to_plain` was called on; raise a ValueError for anything else."""
+        _check(isinstance(plain, list) and 1 <= len(plain) <= MAX_COLUMNS, "there must be at least one column.")
+        columns = tuple(_column(item) for item in plain)  # type: ignore[attr-defined]  # a list, as checked
         names = [column.name for column in columns]
         _check(len(set(names)) == len(names), "two columns have the same name.")
         return cls(columns)
 
     @classmethod
-    def of_numbers(cls, names: Sequence[str]) -> "TableEncoder":
-        """Columns that are taken as they are, and in which nothing may be missing."""
-        return cls(tuple(NumericColumn(name, None, has_missing=False, is_whole=False) for name in names))
+    def from_names(cls, names: Sequence[str]) -> "TableEncoder":
+        """Return an encoder of numeric columns without missing values."""
+        return cls(tuple(NumericColumn(name, None, has_missing=False, is_integer=False) for name in names))
 
 
-def _plain(column: Column) -> dict[str, Any]:
-    if isinstance(column, NumericColumn):
-        flags = {"has_missing": column.has_missing, "is_whole": column.is_whole}
-        return {"kind": "number", "name": column.name, "fill": column.fill, **flags}
-    categories = list(column.categories)
-    return {"kind": "category", "name": column.name, "categories": categories, "has_missing": column.has_missing}
-
-
-def _column(plain: Any) -> Column:
+def _column(plain: Any) -> Column:  # JSON of a model file, of any content
     _check(isinstance(plain, dict) and type(plain.get("name")) is str, "a column has no name.")
     _check(type(plain.get("has_missing")) is bool, f"column {plain['name']!r} is incomplete.")
     if plain.get("kind") == "number":
-        _check(set(plain) == {"kind", "name", "fill", "has_missing", "is_whole"}, "a column has unknown parts.")
+        _check(set(plain) == {"kind", "name", "fill", "has_missing", "is_whole"}, "a column has unknown fields.")
         fill = plain["fill"]
-        _check(fill is None or (type(fill) is float and math.isfinite(fill)), "a fill is no finite number.")
+        _check(fill is None or (type(fill) is float and math.isfinite(fill)), "a fill value is not a finite number.")
         _check(type(plain["is_whole"]) is bool, f"column {plain['name']!r} is incomplete.")
         return NumericColumn(plain["name"], fill, plain["has_missing"], plain["is_whole"])
-    _check(set(plain) == {"kind", "name", "categories", "has_missing"}, "a column has unknown parts.")
-    _check(plain["kind"] == "category", "a column is neither of numbers nor of categories.")
+    _check(set(plain) == {"kind", "name", "categories", "has_missing"}, "a column has unknown fields.")
+    _check(plain["kind"] == "category", "a column is neither numeric nor categorical.")
     categories = plain["categories"]
     _check(isinstance(categories, list) and 1 <= len(categories) <= MAX_COLUMNS, "a column has no categories.")
-    _check(all(type(text) is str and text for text in categories), "a category is no text.")
+    _check(all(type(text) is str and text for text in categories), "a category is not text.")
     _check(len(set(categories)) == len(categories), "a category occurs twice.")
     return CategoryColumn(plain["name"], tuple(categories), plain["has_missing"])
 
 
-def _check(is_right: bool, message: str) -> None:  # noqa: FBT001  # a condition is what it is about
-    if not is_right:
+def _check(condition: bool, message: str) -> None:  # noqa: FBT001  # the condition is its subject
+    if not condition:
         raise ValueError(f"the columns of the table are damaged: {message}")
+
+
+@dataclass(slots=True)
+class _UnknownInColumn:
+    """Unknown categories of one column, counted over chunks."""
+
+    column: CategoryColumn
+    n_rows: int = 0  # with an unknown category, or without a value where training had none missing
+    first: str = ""  # value and location of the first of them
+    has_known: bool = False  # whether any row has a known category
+    values: dict[str, None] = field(default_factory=dict)  # a few unknown categories
+
+    def add(self, chunk: Chunk, encoded: FloatArray) -> None:
+        """Count those of a chunk, given the encoded columns of this column."""
+        self.has_known = self.has_known or bool(encoded[:, : len(self.column.categories)].any())
+        rows = np.flatnonzero(~encoded.any(axis=1)).tolist()
+        if not rows:
+            return
+        texts = chunk.texts(self.column.name)
+        if not self.n_rows:
+            text = texts[rows[0]]
+            self.first = f"{quote_cell(text) if text else 'no value'} at {chunk.locate(rows[0])}"
+        self.n_rows += len(rows)
+        if len(self.values) < MAX_SHOWN:
+            found = dict.fromkeys(texts[row] for row in rows if texts[row])
+            self.values.update(dict.fromkeys(list(found)[:MAX_SHOWN]))
+
+    @property
+    def count(self) -> str:
+        rows = "1 row has a value" if self.n_rows == 1 else f"{self.n_rows} rows have values"
+        return (
+            f"{rows} of {self.column.name!r} that training did not have ({self.first}); encoded as none of the known "
+            "categories."
+        )
+
+    @property
+    def warning(self) -> str:
+        return (
+            f"column {self.column.name!r} holds only categories that training did not have, such as "
+            f"{join_names(map(quote_cell, list(self.values)[:MAX_SHOWN]))}; training had "
+            f"{join_names(map(quote_cell, self.column.categories), MAX_SHOWN)}. They are encoded as none of the known "
+            "categories. Check that it is the right column and written as in training."
+        )
+
+
+class UnknownCategories:
+    """Categories that training did not have, counted over the chunks of a table."""
+
+    def __init__(self, encoder: TableEncoder) -> None:
+        self._columns = [
+            (_UnknownInColumn(column), encoded)
+            for column, encoded in encoder.slices()
+            if isinstance(column, CategoryColumn)
+        ]
+
+    def add(self, chunk: Chunk, encoded: FloatArray) -> None:
+        """Count those of a chunk and its encoded rows."""
+        for unknown, columns in self._columns:
+            unknown.add(chunk, encoded[:, columns])
+
+    @property
+    def counts(self) -> list[str]:
+        """A sentence for each column with unknown categories."""
+        return [unknown.count for unknown, _ in self._columns if unknown.n_rows]
+
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each column that has values, none of which is known."""
+        return [unknown.warning for unknown, _ in self._columns if unknown.values and not unknown.has_known]

@@ -1,14 +1,14 @@
-"""A model of raw rows as SQL and as Python source: the encoding goes with it."""
+"""Models of raw rows as SQL and as Python source, encoding included."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from softpolytope.export import column_name, quoted_name
+from softpolytope.tabular._cells import MISSING, is_normalized_integer, make_aliases, normalize
 from softpolytope.tabular._classifier import TableClassifier
 from softpolytope.tabular._encoder import CategoryColumn, Column
-from softpolytope.tabular._frames import ABSENT
-from softpolytope.tabular._spelling import canonical, is_canonical_number, spellings
-from softpolytope.tabular._table import MISSING
+from softpolytope.tabular._target import Label
+from softpolytope.tabular.readers import MISSING_OBJECTS
 
 _PYTHON = '''
 
@@ -64,14 +64,13 @@ def predict_row(row):
 '''
 
 
-def table_sql_probability(model: TableClassifier, label: Any, table: str | None = None) -> str:
-    """The probability of a class as one SQL expression of the raw columns; NULL is missing.
+def table_sql_probability(model: TableClassifier, label: Label, table: str | None = None) -> str:
+    """Return the probability of a class as one SQL expression of the raw columns, in which NULL is missing.
 
-    With the name of the table, a column that the table does not have is an error; without, SQLite takes its name for
-    a text.
+    With the name of the table, a column that the table lacks is an error; without it, SQLite takes the name for a text.
     """
     encoder = model.encoder_
-    # The encoded columns are computed once and used by name, which the expression does hundreds of times.
+    # Compute the encoded columns once: the expression uses each of them hundreds of times.
     aliases = [f"softpolytope_x{number}" for number in range(encoder.n_encoded)]
     given = [
         expression for column in encoder.columns for expression in _sql_columns(column, column_name(column.name, table))
@@ -81,7 +80,7 @@ def table_sql_probability(model: TableClassifier, label: Any, table: str | None 
 
 
 def sql_query(model: TableClassifier, table: str) -> str:
-    """A query that adds the probabilities of all classes to the rows of a table."""
+    """Return a query that adds the probabilities of all classes to the rows of a table."""
     probabilities = [
         f"{table_sql_probability(model, label, table)} AS {quoted_name(f'P({label})')}"
         for label in model.classes_.tolist()
@@ -90,22 +89,22 @@ def sql_query(model: TableClassifier, table: str) -> str:
 
 
 def table_python_source(model: TableClassifier) -> str:
-    """A module without dependencies: `predict_proba_of_row(row)` and `predict_row(row)` take raw rows."""
+    """Return a module without dependencies, whose `predict_proba_of_row(row)` and `predict_row(row)` take raw rows."""
     source = str(model.classifier_.to_python_source())
     columns = [_python_column(column) for column in model.encoder_.columns]
     text = "[\n    " + ",\n    ".join(map(ascii, columns)) + ",\n]"
-    missing = ascii(sorted({*MISSING, *ABSENT}))
+    missing = ascii(sorted({*MISSING, *MISSING_OBJECTS}))
     return source.rstrip("\n") + "\n" + _PYTHON.format(columns=text, missing=missing)
 
 
 def _python_column(column: Column) -> tuple[Any, ...]:
     if isinstance(column, CategoryColumn):
-        return column.name, len(column.encoded_names), column.places
+        return column.name, len(column.encoded_names), column.aliases
     return column.name, column.fill
 
 
 def _sql_columns(column: Column, name: str) -> list[str]:
-    """SQL for the encoded columns of a column."""
+    """Return SQL for the encoded columns of a column."""
     # As text, every type can be compared with the texts of missing values and of categories.
     text = f"CAST({name} AS VARCHAR)"
     is_missing = f"{text} IN ({_literals(sorted(MISSING))})"
@@ -117,18 +116,18 @@ def _sql_columns(column: Column, name: str) -> list[str]:
 
 
 def _sql_categories(column: CategoryColumn, text: str) -> list[str]:
-    """For each category, the condition that a text is one of its spellings: what `open_partition_store` finds."""
-    places = spellings(column.categories)
+    """Return for each category the condition that a text is one of its forms, as `find_index` decides."""
+    aliases = make_aliases(column.categories)
     conditions = []
-    for place in range(len(column.categories)):
-        own = [spelling for spelling, other in places.items() if other == place]
-        whole = [spelling for spelling in own if is_canonical_number(spelling)]
-        signed = [sign + digits for digits in whole for sign in "+-" if canonical(sign + digits) == digits]
-        condition = f"{text} IN ({_literals([*own, *(spelling for spelling in signed if spelling not in places)])})"
-        if whole:
-            # Zeros behind the point are all that may differ.
-            starts = [f"{digits}." for digits in (*whole, *signed)]
-            others = [spelling for spelling in places if places[spelling] != place and canonical(spelling) in whole]
+    for code in range(len(column.categories)):
+        own = [alias for alias, other in aliases.items() if other == code]
+        integers = [alias for alias in own if is_normalized_integer(alias)]
+        signed = [sign + digits for digits in integers for sign in "+-" if normalize(sign + digits) == digits]
+        condition = f"{text} IN ({_literals([*own, *(alias for alias in signed if alias not in aliases)])})"
+        if integers:
+            # Only zeros after the point may differ.
+            starts = [f"{digits}." for digits in (*integers, *signed)]
+            others = [alias for alias in aliases if aliases[alias] != code and normalize(alias) in integers]
             unless = f" AND {text} NOT IN ({_literals(others)})" if others else ""
             condition += f" OR (rtrim({text}, '0') IN ({_literals(starts)}){unless})"
         conditions.append(condition)
@@ -140,8 +139,8 @@ def _case(condition: str) -> str:
 
 
 def _literals(texts: Sequence[str]) -> str:
-    """Texts as SQL writes them, with commas between them."""
+    """Return texts as SQL literals, separated by commas."""
     for text in texts:
         if "\x00" in text:
-            raise ValueError(f"{text!r} holds a NUL, which SQL cannot write.")
+            raise ValueError(f"{text!r} contains a NUL character, which SQL cannot express. Rename the category.")
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

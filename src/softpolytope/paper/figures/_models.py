@@ -130,11 +130,11 @@ def load_fitted(model: FigureModel, protocol: FigureProtocol, folder: Path) -> C
     if not path.is_file():
         return None
     try:
-        classifier: Classifier = load_model(path)
+        classifier = load_model(path)
     except ModelFileError:  # written by another version of this package
         return None
     wanted = [item.get_params() for item in model.classifiers(protocol)]
-    return classifier if classifier.get_params() in wanted else None
+    return classifier if isinstance(classifier, Classifier) and classifier.get_params() in wanted else None
 
 
 def fit_and_save(model: FigureModel, protocol: FigureProtocol, folder: Path) -> str | None:

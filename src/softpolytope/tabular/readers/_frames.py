@@ -1,30 +1,32 @@
-"""Data frames of any library, and dicts of columns, as tables."""
+"""Data frames of any library and dicts of columns, as tables."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, Values, checked_names
+from softpolytope.tabular._cells import MAX_EXACT, Kind, Values
+from softpolytope.tabular._table import Chunk, validate_names
 
-# Texts of what data frames hold where a value is missing, besides None and NaN.
-ABSENT = ("<NA>", "NaT")
+# Texts of the missing values of data frames, besides None and NaN.
+MISSING_OBJECTS = ("<NA>", "NaT")
 _KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "T": "str"}
-# A truth value of Python is a whole number, too: the first that fits counts.
-_TYPES: list[tuple[Any, Kind]] = [
+# A bool is also an int in Python: the first match counts.
+_TYPES: list[tuple[type | tuple[type, ...], Kind]] = [
     ((bool, np.bool_), "bool"), ((int, np.integer), "int"), ((float, np.floating), "float"), (str, "str"),
 ]  # fmt: skip
 
 
 class FrameTable:
-    """A pandas or polars data frame, or a dict of columns: one chunk."""
+    """Data frame or dict of columns, in one chunk."""
 
     name = "the table"
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any) -> None:  # a data frame of any library, or a dict
         names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
-        self.columns = checked_names([str(name) for name in names], self.name)
+        self.columns = validate_names([str(name) for name in names], self.name)
         arrays = {str(name): np.asarray(frame[name]) for name in names}
         self._columns = {name: _values(column) for name, column in arrays.items()}
         self._exact = {
@@ -37,12 +39,12 @@ class FrameTable:
         self._n_rows = lengths.pop() if lengths else 0
 
     def chunks(self) -> Iterator[Chunk]:
-        """All rows at once."""
+        """Yield all rows at once."""
         if self._n_rows:
             yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact, kinds=self._kinds)
 
 
-def _values(column: Any) -> Values:
+def _values(column: NDArray[Any]) -> Values:
     if column.dtype.kind in "iuf":
         return np.asarray(column, dtype=np.float64)
     if column.dtype.kind == "M":
@@ -50,8 +52,8 @@ def _values(column: Any) -> Values:
     return [_text(value) for value in column.tolist()]
 
 
-def _kind(column: Any) -> Kind | None:
-    """What the column holds, None if that is something else or more than one kind."""
+def _kind(column: NDArray[Any]) -> Kind | None:
+    """Return the kind of the values, None if there are several kinds or another one."""
     if column.dtype.kind != "O":
         return _KINDS.get(column.dtype.kind)
     types = {kind for kind in set(map(type, column.tolist())) if kind is not type(None)}
@@ -59,12 +61,12 @@ def _kind(column: Any) -> Kind | None:
     return found.pop() if len(found) == 1 else "float" if found == {"int", "float"} else None
 
 
-def _is_long(column: Any) -> bool:
-    """Whether it has whole numbers with more digits than a double can hold."""
+def _is_long(column: NDArray[Any]) -> bool:
+    """Return whether there are integers with more digits than a double can hold."""
     return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= MAX_EXACT).any())
 
 
-def _text(value: Any) -> str:
-    # NaN differs from itself; pandas.NA has no truth value and says so by its text.
-    is_missing = value is None or (isinstance(value, float) and value != value) or str(value) in ABSENT  # noqa: PLR0124
+def _text(value: object) -> str:
+    # NaN differs from itself; pandas.NA has no truth value and is recognized by its text.
+    is_missing = value is None or (isinstance(value, float) and value != value) or str(value) in MISSING_OBJECTS  # noqa: PLR0124
     return "" if is_missing else str(value)

@@ -1,4 +1,4 @@
-"""CSV files in chunks, by the standard library: every error names its line."""
+"""CSV files, read in chunks by the standard library."""
 
 import csv
 import re
@@ -7,44 +7,45 @@ from pathlib import Path
 from typing import TextIO
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._table import Chunk, Values, checked_names
+from softpolytope.tabular._cells import Values
+from softpolytope.tabular._table import Chunk, validate_names
 
-# Cells of a chunk: text takes some 60 bytes a cell.
+# Cells of a chunk; a cell of text takes about 60 bytes.
 CELLS = 400_000
 MAX_LINE = 10_000_000  # characters
 DELIMITERS = ",;\t|"
-# Ends of lines whose last cell has a blank behind it.
+# Ends of lines whose last cell has a trailing blank.
 BLANK_ENDS = (" \n", " \r\n", " \r", " ")
 
 
 class CsvTable:
-    """A CSV file with a header; UTF-8, commas, semicolons, tabs or bars between cells.
+    """CSV file with a header, in UTF-8.
 
-    Blanks around a cell are no part of it; a cell in quotes keeps those inside them.
+    Blanks around cells are removed, except inside quotes.
     """
 
     def __init__(self, path: Path, delimiter: str | None = None) -> None:
         self._path = path
-        with _opened(path) as file:
+        with _open(path) as file:
             first = _first_line(file, path)
             self._delimiter = delimiter or max(DELIMITERS, key=first.count)
             file.seek(0)
             for _, names in self._records(file):
-                self.columns = checked_names([name.strip() for name in names], self.name)
+                self.columns = validate_names([name.strip() for name in names], self.name)
                 break
             else:
                 raise TableError(f"{path} is empty. It needs a first line with the names of the columns.")
 
     @property
     def name(self) -> str:
-        """The path as given."""
+        """Path as given."""
         return str(self._path)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Rows after the header; blank lines are no rows."""
+        """Yield the rows after the header; blank lines are skipped."""
         n_columns = len(self.columns)
         at_once = max(1, CELLS // n_columns)
-        with _opened(self._path) as file:
+        with _open(self._path) as file:
             records = self._records(file)
             next(records)
             rows: list[list[str]] = []
@@ -52,8 +53,8 @@ class CsvTable:
             for line, row in records:
                 if len(row) != n_columns:
                     raise TableError(
-                        f"{self.name}, line {line}: {len(row)} cells, and the header has {n_columns}. "
-                        "Correct the line; text with the separator in it needs quotes."
+                        f"{self.name}, line {line}: {len(row)} cells, but the header has {n_columns}. "
+                        "Correct the line; text that contains the separator needs quotes."
                     )
                 rows.append(row)
                 lines.append(line)
@@ -68,7 +69,7 @@ class CsvTable:
         return Chunk(self.name, columns, lines, "line")
 
     def _records(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
-        """Cells of every line that has any, with the line's number."""
+        """Yield the number and the cells of every line that has any."""
         stripper = _Stripper(self._delimiter)
         reader = csv.reader(self._lines(file, stripper), delimiter=self._delimiter, strict=True, skipinitialspace=True)
         try:
@@ -77,52 +78,54 @@ class CsvTable:
                 if row:
                     yield reader.line_num, row
         except csv.Error as error:
-            raise TableError(f"{self.name}, line {reader.line_num}: {error}. Are all quotes closed?") from None
+            raise TableError(
+                f"{self.name}, line {reader.line_num}: {error}. Check that all quotes are closed."
+            ) from None
         except UnicodeError:
             raise TableError(f"{self.name} {_undecodable(self._path)}") from None
 
     def _lines(self, file: TextIO, stripper: "_Stripper") -> Iterator[str]:
-        """Lines without blanks around their cells; none of them may fill the memory."""
+        """Yield lines without blanks around their cells, of limited length."""
         before, has_tabs = f" {self._delimiter}", self._delimiter == "\t"
         while line := file.readline(MAX_LINE):
             if len(line) == MAX_LINE:
-                raise TableError(f"{self.name} has a line of over {MAX_LINE} characters. Is it a CSV file?")
+                raise TableError(f"{self.name} has a line of over {MAX_LINE} characters. Check that it is a CSV file.")
             if "\x00" in line:
-                raise TableError(f"{self.name} has NUL characters, as no text has. Is it a CSV file?")
-            # Most lines have no such blanks, and are not looked at more closely.
+                raise TableError(f"{self.name} has NUL characters. Check that it is a CSV file.")
+            # Most lines have no such blanks, and are passed on unchanged.
             if before in line or line.endswith(BLANK_ENDS) or ("\t" in line and not has_tabs):
-                line = stripper.stripped(line)
+                line = stripper.strip(line)
             stripper.is_start = False
             yield line
 
 
 class _Stripper:
-    """Remove blanks around the cells of lines, and keep those between quotes."""
+    """Remover of blanks around cells, except inside quotes."""
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = delimiter
         self._blanks = " \t".replace(delimiter, "")
-        self.is_start = True  # whether the next line begins a record, and does not go on in one with quotes
+        self.is_start = True  # whether the next line begins a record, rather than continuing a quoted cell
         mark, blanks = re.escape(delimiter), f"[{self._blanks}]*"
         quoted = r'"[^"]*(?:""[^"]*)*(?:"|\Z)'
         self._cell = re.compile(rf"{blanks}({quoted}){blanks}(?=[{mark}\r\n]|\Z)|[^{mark}\r\n]+")
 
-    def stripped(self, line: str) -> str:
+    def strip(self, line: str) -> str:
         """Return the line without blanks around its cells."""
         if not self.is_start:
-            # A quote in front makes a line that begins between quotes one that begins with a cell in quotes.
-            return self._cell.sub(self._bare, f'"{line}')[1:]
+            # With a leading quote, a line that begins inside quotes is one that begins with a quoted cell.
+            return self._cell.sub(self._strip_cell, f'"{line}')[1:]
         if '"' in line:
-            return self._cell.sub(self._bare, line)
+            return self._cell.sub(self._strip_cell, line)
         cells = line.rstrip("\r\n").split(self._delimiter)
         return self._delimiter.join([cell.strip(self._blanks) for cell in cells]) + "\n"
 
-    def _bare(self, cell: re.Match[str]) -> str:
+    def _strip_cell(self, cell: re.Match[str]) -> str:
         return cell[1] or cell[0].strip(self._blanks)
 
 
-def _opened(path: Path) -> TextIO:
-    # A byte-order mark is no part of the first name; the csv module wants line ends as they are.
+def _open(path: Path) -> TextIO:
+    # Skip a byte-order mark; the csv module needs unchanged line ends.
     return path.open(encoding="utf-8-sig", newline="")
 
 
@@ -134,7 +137,7 @@ def _first_line(file: TextIO, path: Path) -> str:
 
 
 def _undecodable(path: Path) -> str:
-    """Which line is no UTF-8: a decoder reads ahead, so the file is looked through again."""
+    """Return which line is not UTF-8; a decoder reads ahead, so search the file again."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:

@@ -1,13 +1,20 @@
-"""SQL of raw columns against `predict_proba`: gaps, truth values and categories, as databases store them."""
+"""Exports of raw rows: SQL in SQLite and DuckDB, and Python source."""
 
 import functools
+import json
 import sqlite3
+import subprocess
+import sys
 import warnings
 
 import numpy as np
 import pytest
+from tables import FEATURES, customers, fitted, raw_row, small_model
 
-from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope import (
+    SoftplusClassifier,
+    TableClassifier,
+)
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn, TableEncoder
 from softpolytope.tabular._export import sql_query, table_python_source, table_sql_probability
 from softpolytope.tabular._target import Target
@@ -19,6 +26,8 @@ ROWS = [
     for gaps, color in ((0.5, "red"), (None, "it's new"), (1.5, None), (None, "blue"))
     for flag, code in ((True, 2), (False, 10), (None, 3), (True, None))
 ]
+
+
 NAMES = list(ROWS[0])
 
 
@@ -150,7 +159,7 @@ SPELLED = ["2", "2.0", "2.00", "+2", "+2.0", "02", "20", "2.5", "-0", "0.0", "no
 @pytest.mark.parametrize("kind", TYPES)
 def test_spellings_of_categories(kind, categories):
     """Texts that the encoder takes for a category are that category in SQL, and no others; so in Python source."""
-    number = NumericColumn("n", 0.0, has_missing=True, is_whole=True)
+    number = NumericColumn("n", 0.0, has_missing=True, is_integer=True)
     encoder = TableEncoder((CategoryColumn("c", categories, has_missing=False), number))
     rows = np.concatenate([np.eye(encoder.n_encoded)] * 4)
     y = np.arange(len(rows)) % 2
@@ -175,8 +184,72 @@ def test_models_without_medians_give_null():
     X = np.random.default_rng(0).normal(size=(60, 2))
     for y in (X[:, 0] > 0, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)):
         classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0).fit(X, y)
-        model = TableClassifier.of_classifier(classifier)
+        model = TableClassifier.from_classifier(classifier)
         database = sqlite3.connect(":memory:")
         database.execute("CREATE TABLE t (x0 DOUBLE, x1 DOUBLE)")
         database.execute("INSERT INTO t VALUES (NULL, 1.0)")
         assert database.execute(sql_query(model, "t")).fetchone()[2:] == (None,) * len(classifier.classes_)
+
+
+def test_sql_takes_raw_columns(tmp_path):
+    """SQLite gives the probabilities of all classes to 1e-9; so does DuckDB. NULL is missing."""
+    duckdb = pytest.importorskip("duckdb")
+    model = fitted()
+    rows = [raw_row(row) for row in customers()] + [{"age": None, "income": 1.0, "color": "it's new", "children": 2.0}]
+    expected = model.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
+    for database in (sqlite3.connect(tmp_path / "d"), duckdb.connect()):
+        database.execute('CREATE TABLE "a t" (age DOUBLE, income DOUBLE, color VARCHAR, children DOUBLE)')
+        database.executemany('INSERT INTO "a t" VALUES (?, ?, ?, ?)', [list(row.values()) for row in rows])
+        found = np.array([row[-2:] for row in database.execute(sql_query(model, "a t")).fetchall()])
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_python_source_takes_raw_rows(tmp_path):
+    """A bare interpreter gives the probabilities of dicts to 1e-12."""
+    model = fitted()
+    rows = [raw_row(row) for row in customers()]
+    (tmp_path / "exported.py").write_text(table_python_source(model))
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import exported
+print(json.dumps([[exported.predict_proba_of_row(row), exported.predict_row(row)] for row in json.load(sys.stdin)]))
+"""
+    command = [sys.executable, "-I", "-S", "-c", code]
+    run = subprocess.run(command, input=json.dumps(rows), capture_output=True, text=True, check=True)  # noqa: S603
+    found = json.loads(run.stdout)
+    columns = {name: [row[name] for row in rows] for name in FEATURES}
+    assert np.array([item[0] for item in found]) == pytest.approx(model.predict_proba(columns), abs=1e-12)
+    assert [item[1] for item in found] == model.predict(columns).tolist()
+
+
+def test_python_source_takes_whole_floats_for_categories():
+    """As pandas gives them where a column of whole numbers has holes; truth values and texts stay what they are."""
+    codes, flags = [1, 2, 3, None] * 15, ["True", "False"] * 30
+    table = {"c": codes, "f": flags, "y": [code == 1 for code in codes]}
+    model = TableClassifier(SoftplusClassifier(random_state=0), categorical=["c"]).fit(table, "y")
+    namespace = {}
+    exec(table_python_source(model), namespace)  # noqa: S102  # our own source
+    for value in (1, 1.0, np.float64(1.0), np.float32(1.0), np.int64(1), "1"):
+        assert namespace["encode"]({"c": value, "f": True}) == [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    assert namespace["encode"]({"c": float("nan"), "f": np.False_}) == [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    assert namespace["encode"]({"c": 1.5, "f": None}) == [0.0] * 6
+    assert namespace["encode"]({"c": float("inf"), "f": "x"}) == [0.0] * 6
+
+
+def test_python_source_has_the_same_forms():
+    """Of whole numbers, truth values and what is missing."""
+    model = small_model(
+        c=[2, 3, 10, 2, None, 3, 10, 2, None, 5] * 2, f=[True, False, True, False, None, True] * 3 + [None] * 2
+    )
+    namespace = {}
+    exec(table_python_source(model), namespace)  # noqa: S102  # our own source
+    codes = [2, 2.0, "2", "2.0", "+2", "02", "-0", None, "NA", "?", "", float("nan"), 2.5, "x", 10, "10.", True, "5 "]
+    flags = [True, False, 1, 0, 1.0, "1", "true", "FALSE", "0.0", "yes", 2, None, "NA", "nan", np.True_, "T", "1.0", 0]
+    for code, flag in zip(codes, flags, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # single rows of unknown categories
+            expected = model.encode({"c": [code], "f": [flag]})[0]
+        assert namespace["encode"]({"c": code, "f": flag}) == expected.tolist(), (code, flag)
+    pandas = pytest.importorskip("pandas")
+    assert namespace["encode"]({"c": pandas.NA, "f": pandas.NaT}) == [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]

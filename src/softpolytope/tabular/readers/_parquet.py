@@ -1,71 +1,75 @@
-"""Parquet files and Arrow tables in chunks, by pyarrow."""
+"""Parquet files and Arrow tables, read in chunks by pyarrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softpolytope._typing import FloatArray
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._table import MAX_EXACT, Chunk, Kind, Values, checked_names, number_text
+from softpolytope.tabular._cells import MAX_EXACT, Kind, Values, format_number
+from softpolytope.tabular._table import Chunk, validate_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CELLS = 1_000_000
 # Decimal digits that a double always holds.
 DIGITS = 15
-EXTRA = "Parquet files need the package pyarrow: pip install softpolytope[cli]. CSV files need nothing."
+EXTRA = "Parquet files require pyarrow: pip install softpolytope[cli]. CSV files need no extra package."
 
 
 class ParquetTable:
-    """A Parquet file of plain columns: numbers, text, truth values, dates (as text)."""
+    """Parquet file with columns of numbers, text, booleans or dates (as text)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with path.open("rb"):
-            pass  # what cannot be opened is told at once, by its own error
-        self.columns = _checked_columns(self._reading(lambda file: file.schema_arrow), self.name)
+            pass  # a file that cannot be opened raises its own error
+        self.columns = _validate_columns(self._apply(lambda file: file.schema_arrow), self.name)
 
     @property
     def name(self) -> str:
-        """The path as given."""
+        """Path as given."""
         return str(self._path)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Rows, counted from 0."""
-        batches = self._reading(lambda file: file.iter_batches(batch_size=_rows_at_once(self.columns)))
+        """Yield the rows, counted from 0."""
+        batches = self._apply(lambda file: file.iter_batches(batch_size=_rows_at_once(self.columns)))
         first = 0
         while (batch := self._next(batches)) is not None:
             if batch.num_rows:
                 yield _chunk(self.name, self.columns, batch, first)
             first += batch.num_rows
 
-    def _reading(self, work: Any) -> Any:
-        """What pyarrow gives; a damaged file makes it raise nearly anything."""
+    def _apply(self, read: Callable[[Any], Any]) -> Any:  # pyarrow is untyped
+        """Apply a function to the opened file; pyarrow raises nearly anything if it is damaged."""
         arrow = _arrow()
         try:
-            return work(arrow.parquet.ParquetFile(self._path))
+            return read(arrow.parquet.ParquetFile(self._path))
         except Exception as error:
-            raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+            raise TableError(f"{self.name} is damaged or not a Parquet file: {_brief(error)}") from None
 
-    def _next(self, batches: Any) -> Any:
+    def _next(self, batches: "Iterator[pa.RecordBatch]") -> "pa.RecordBatch | None":
         try:
             return next(batches, None)
         except Exception as error:
-            raise TableError(f"{self.name} is damaged or no Parquet file: {_brief(error)}") from None
+            raise TableError(f"{self.name} is damaged or not a Parquet file: {_brief(error)}") from None
 
 
 class ArrowTable:
-    """A table or a record batch of pyarrow in memory."""
+    """Arrow table or record batch in memory."""
 
     name = "the table"
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: "pa.Table | pa.RecordBatch") -> None:
         self._batches = table.to_batches() if hasattr(table, "to_batches") else [table]
-        self.columns = _checked_columns(table.schema, self.name)
+        self.columns = _validate_columns(table.schema, self.name)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Rows, counted from 0."""
+        """Yield the rows, counted from 0."""
         first = 0
         at_once = _rows_at_once(self.columns)
         for batch in self._batches:
@@ -79,21 +83,21 @@ def _rows_at_once(columns: Sequence[str]) -> int:
     return max(1, CELLS // max(1, len(columns)))
 
 
-def _checked_columns(schema: Any, source: str) -> tuple[str, ...]:
-    """Names of the columns, all of which must hold plain values."""
+def _validate_columns(schema: "pa.Schema", source: str) -> tuple[str, ...]:
+    """Return the names of the columns; raise unless all of them hold plain values."""
     arrow = _arrow()
     for field in schema:
         kind = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
-        if not _is_plain(kind, arrow.types):
+        if not _is_plain(kind):
             raise TableError(
-                f"{source}: column {field.name!r} is of type {str(field.type)[:60]}, which is no plain number "
-                "or text. Write the table again without it, or with its parts as columns of their own."
+                f"{source}: column {field.name!r} is of type {str(field.type)[:60]}, which is neither a "
+                "number nor text. Write the table without it, or with its parts as separate columns."
             )
-    return checked_names(schema.names, source)
+    return validate_names(schema.names, source)
 
 
-def _chunk(source: str, names: Sequence[str], batch: Any, first: int) -> Chunk:
-    """The rows of a record batch, of which the first has this number."""
+def _chunk(source: str, names: Sequence[str], batch: "pa.RecordBatch", first: int) -> Chunk:
+    """Return the rows of a record batch, the first of which has this number."""
     columns: dict[str, Values] = {}
     exact: dict[str, Sequence[str]] = {}
     kinds: dict[str, Kind] = {}
@@ -110,19 +114,19 @@ def _chunk(source: str, names: Sequence[str], batch: Any, first: int) -> Chunk:
     return Chunk(source, columns, range(first, first + batch.num_rows), "row", exact=exact, kinds=kinds)
 
 
-def _kind(type_: Any) -> Kind | None:
-    """What a column of this type holds, None if that is something else."""
+def _kind(type_: "pa.DataType") -> Kind | None:
+    """Return the kind of the values of an Arrow type, None if it is another one."""
     kinds = _arrow().types
     found = type_.value_type if kinds.is_dictionary(type_) else type_
-    tests: list[tuple[Any, Kind]] = [
+    tests: list[tuple[Callable[[pa.DataType], bool], Kind]] = [
         (kinds.is_boolean, "bool"), (kinds.is_integer, "int"), (kinds.is_floating, "float"),
         (kinds.is_string, "str"), (kinds.is_large_string, "str"),
     ]  # fmt: skip
     return next((kind for test, kind in tests if test(found)), None)
 
 
-def _values(column: Any) -> tuple[Values, list[str] | None]:
-    """The cells of a column, and the texts of numbers with more digits than these can hold."""
+def _values(column: "pa.Array") -> tuple[Values, list[str] | None]:
+    """Return the cells of a column, and the texts of numbers with more digits than doubles can hold."""
     arrow = _arrow()
     kinds = arrow.types
     if kinds.is_dictionary(column.type):
@@ -130,12 +134,13 @@ def _values(column: Any) -> tuple[Values, list[str] | None]:
     if kinds.is_floating(column.type) or kinds.is_integer(column.type) or kinds.is_decimal(column.type):
         numbers = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
         values = np.asarray(numbers, dtype=np.float64)
-        return values, _exact_texts(column, values, kinds)
+        return values, _exact_texts(column, values)
     return ["" if value is None else str(value) for value in column.to_pylist()], None
 
 
-def _exact_texts(column: Any, values: FloatArray, kinds: Any) -> list[str] | None:
-    """Texts of whole numbers and decimals, if doubles do not hold all their digits."""
+def _exact_texts(column: "pa.Array", values: FloatArray) -> list[str] | None:
+    """Return the texts of integers and decimals if doubles do not hold all their digits."""
+    kinds = _arrow().types
     if kinds.is_integer(column.type) and (np.abs(values) >= MAX_EXACT).any():
         return ["" if value is None else str(value) for value in column.to_pylist()]
     if kinds.is_decimal(column.type) and column.type.precision > DIGITS:
@@ -144,12 +149,13 @@ def _exact_texts(column: Any, values: FloatArray, kinds: Any) -> list[str] | Non
 
 
 def _decimal_text(value: Decimal) -> str:
-    """As doubles are written, or with all digits where a double has not that many."""
-    text = number_text(float(value))
+    """Format a decimal like a double, or with all its digits if a double cannot hold them."""
+    text = format_number(float(value))
     return text if Decimal(text) == value else f"{value.normalize():f}"
 
 
-def _is_plain(kind: Any, kinds: Any) -> bool:
+def _is_plain(kind: "pa.DataType") -> bool:
+    kinds = _arrow().types
     tests = (
         kinds.is_floating, kinds.is_integer, kinds.is_decimal, kinds.is_boolean, kinds.is_string, kinds.is_large_string,
         kinds.is_date, kinds.is_timestamp, kinds.is_time, kinds.is_null,
@@ -158,11 +164,11 @@ def _is_plain(kind: Any, kinds: Any) -> bool:
 
 
 def _brief(error: Exception) -> str:
-    """The first line of what a library says."""
+    """Return the first line of an error of a library."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def _arrow() -> Any:
+def _arrow() -> Any:  # the untyped module pyarrow
     try:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         import pyarrow.parquet  # noqa: PLC0415  # an extra

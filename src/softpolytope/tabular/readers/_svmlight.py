@@ -1,4 +1,4 @@
-"""Files in svmlight (LIBSVM) format in chunks: a label, then index:value for what is not zero."""
+"""Files in svmlight (LIBSVM) format, read in chunks: a label, then index:value for nonzero values."""
 
 import math
 from collections.abc import Iterator
@@ -7,33 +7,34 @@ from pathlib import Path
 import numpy as np
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._table import Chunk, Values
+from softpolytope.tabular._cells import Values
+from softpolytope.tabular._table import Chunk
 
 LABEL = "label"
-# Cells of a chunk: values on their way into an array take some 100 bytes each.
+# Cells of a chunk; a value takes about 100 bytes until it is in an array.
 CELLS = 400_000
 MAX_LINE = 50_000_000  # bytes
-# A file of this format is held dense: for wider ones the Python interface takes sparse rows.
+# Rows become dense here; for wider files the classifiers take sparse matrices.
 MAX_COLUMNS = 10_000
 
 
 class SvmlightTable:
-    """Columns are named by their index as written, the label is the column `label`; what is not written is zero."""
+    """svmlight file: columns are named by their index, the label is the column `label`, omitted values are zero."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._columns: tuple[str, ...] | None = None
         with path.open("rb"):
-            pass  # what cannot be opened is told at once
+            pass  # a file that cannot be opened raises its own error
 
     @property
     def name(self) -> str:
-        """The path as given."""
+        """Path as given."""
         return str(self._path)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The label, and every index from 1 (or 0, if it is used) to the largest; reads the file once."""
+        """Label, and every index from 1 (or 0, if it is used) to the largest; reads the file once."""
         if self._columns is None:
             first, last = 1, -1
             for _, _, cells in self._records():
@@ -45,7 +46,7 @@ class SvmlightTable:
         return self._columns
 
     def chunks(self) -> Iterator[Chunk]:
-        """Rows; blank lines and comments are none."""
+        """Yield the rows; blank lines and comments are skipped."""
         part: list[tuple[int, str, dict[int, float]]] = []
         width = n_cells = 0
         for record in self._records():
@@ -70,14 +71,14 @@ class SvmlightTable:
         return Chunk(self.name, columns, [line for line, _, _ in part], "line", absent=0.0)
 
     def _records(self) -> Iterator[tuple[int, str, dict[int, float]]]:
-        """Line number, label and the values by index."""
+        """Yield line number, label and the values by index."""
         with self._path.open("rb") as file:
             number = 0
             while line := file.readline(MAX_LINE):
                 number += 1
                 if len(line) == MAX_LINE:
-                    raise TableError(f"{self.name} has a line of over {MAX_LINE} bytes. Is it a svmlight file?")
-                # Bytes that are no text end up in a word that is no number, and are refused as such.
+                    raise TableError(f"{self.name} has a line of over {MAX_LINE} bytes. Check its format.")
+                # Undecodable bytes end up in a word that is not a number, which is rejected below.
                 words = line.decode("utf-8", "replace").split("#", 1)[0].split()
                 if words:
                     yield number, words[0], self._cells(words[1:], number)
