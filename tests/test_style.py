@@ -82,23 +82,18 @@ def british_spellings(source):
 LIMITS = {
     clause_docstrings: {
         "data": 11,
-        "datasets": 3,
         "distributions": 1,
         "parallel": 26,
-        "tabular": 17,
     },
     functions_named_of: {
-        "cli": 2,
         "distributions": 1,
         "parallel": 3,
-        "tabular": 2,
     },
     long_functions: {"gibbs": 1},
     long_files: {"geometry": 1, "parallel": 1},
     annotations_any: {
-        "cli": 37,
+        "cli": 6,
         "data": 33,
-        "datasets": 10,
         "estimators": 4,
         "export": 5,
         "geometry": 1,
@@ -106,7 +101,7 @@ LIMITS = {
         "inspection": 3,
         "model": 2,
         "parallel": 101,
-        "tabular": 47,
+        "tabular": 5,
     },
     british_spellings: {},
 }

@@ -93,7 +93,7 @@ def test_models_that_are_none(files, tmp_path, capsys):
     """A table, a folder, nothing; no rows are no error."""
     model, table = files
     assert predict(table, table) == 2
-    assert "damaged or no softpolytope model" in capsys.readouterr().err
+    assert "damaged or not a softpolytope model" in capsys.readouterr().err
     assert predict(tmp_path, table) == 2
     assert "is a folder" in capsys.readouterr().err
     assert predict(tmp_path / "none", table) == 2

@@ -96,7 +96,9 @@ def score_test_rows(
     return _score_models(classifier, train, test, labels)
 
 
-def _score_models(classifier: SoftplusBase, train: EncodedRows, test: EncodedRows, labels: NDArray[Any]) -> HeldOutScores:
+def _score_models(
+    classifier: SoftplusBase, train: EncodedRows, test: EncodedRows, labels: NDArray[Any]
+) -> HeldOutScores:
     scores = score_baselines(train, test, labels, classifier.class_weight)
     scores[OWN] = score_probabilities(classifier.predict_proba(test.X), test.codes)
     return HeldOutScores(scores, len(train.codes), len(test.codes))
