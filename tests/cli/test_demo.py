@@ -31,7 +31,7 @@ def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
         assert [int(number) for number, _ in listed] == list(range(1, len(listed) + 1))
         weights = [float(weight) for _, weight in listed]
         assert weights == sorted(weights, reverse=True)
-    assert "report.html in a browser" in printed
+    assert "report.html (open it in a browser" in printed
     assert "Two half rings" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     model = softpolytope.load_model(tmp_path / "out" / "model.softpolytope")
     said = [line.strip() for line in printed.splitlines() if line.startswith("  for class ")]
@@ -41,10 +41,13 @@ def test_demo_fits_explains_draws_and_saves(tmp_path, capsys):
     X, y = make_double_moon(300, noise=0.25, random_state=9)
     assert model.score(X, y) > 0.9
     picture = ET.parse(tmp_path / "out" / "picture.svg").getroot()  # noqa: S314  # our own file
-    kinds = [element.tag.split("}")[1] for element in picture]
-    assert kinds.count("circle") == 400
-    assert kinds.count("line") >= 2
-    assert np.isfinite([float(element.get("cx")) for element in picture if element.get("cx")]).all()
+    (axes,) = (group for group in picture.iter() if group.get("id") == "axes_1")
+    names = [group.get("id", "").partition("_")[0] for group in axes]
+    collections = [group for group, name in zip(axes, names, strict=True) if name == "PathCollection"]
+    dots = [element for group in collections for element in group.iter() if element.tag.endswith("}use")]
+    assert len(dots) == 400
+    assert np.isfinite([float(element.get(axis)) for element in dots for axis in "xy"]).all()
+    assert sum(name in ("QuadContourSet", "line2d") for name in names) >= 2  # regions and half-spaces
 
 
 def test_command_line(capsys):

@@ -61,10 +61,10 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
     There is no file banana.npz in 'no such fo
     """
     path = benchmark_path(name, data_home)
-    n_known = _n_partitions(path)
+    n_known = _count_partitions(path)
     if not 0 <= partition < n_known:
         raise ValueError(f"{name} has the partitions 0 to {n_known - 1}; got {partition}.")
-    with _arrays(path) as file:
+    with _open_arrays(path) as file:
         if "train_index" in file:
             X, y = file["X"].astype(np.float64), file["y"].astype(np.int64)
             train, test = file["train_index"][partition], file["test_index"][partition]
@@ -72,7 +72,7 @@ def load_benchmark(name: str, partition: int = 0, data_home: str | Path | None =
         labels = file["y_train"].astype(np.int64), file["y_test"].astype(np.int64)
         if "X_train" in file:
             return Split(file["X_train"].astype(np.float64), labels[0], file["X_test"].astype(np.float64), labels[1])
-        rows = [_ones(file, part, len(y)) for part, y in zip(("train", "test"), labels, strict=True)]
+        rows = [_read_sparse(file, part, len(y)) for part, y in zip(("train", "test"), labels, strict=True)]
         return Split(rows[0], labels[0], rows[1], labels[1])
 
 
@@ -95,16 +95,16 @@ def benchmark_path(name: str, data_home: str | Path | None = None) -> Path:
 
 def n_partitions(name: str, data_home: str | Path | None = None) -> int:
     """Return the number of partitions of a set."""
-    return _n_partitions(benchmark_path(name, data_home))
+    return _count_partitions(benchmark_path(name, data_home))
 
 
-def _n_partitions(path: Path) -> int:
-    with _arrays(path) as file:
+def _count_partitions(path: Path) -> int:
+    with _open_arrays(path) as file:
         return len(file["train_index"]) if "train_index" in file else 1
 
 
 @contextmanager
-def _arrays(path: Path) -> "Iterator[NpzFile]":
+def _open_arrays(path: Path) -> "Iterator[NpzFile]":
     """Open a file of arrays; raise ContentError for whatever NumPy raises if it is damaged or of another kind."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -118,7 +118,7 @@ def _arrays(path: Path) -> "Iterator[NpzFile]":
         ) from error
 
 
-def _ones(file: "NpzFile", part: str, n_rows: int) -> sparse.csr_array:
+def _read_sparse(file: "NpzFile", part: str, n_rows: int) -> sparse.csr_array:
     """Return sparse rows from the positions of their ones."""
     indices = file[f"{part}_indices"].astype(np.int32)
     entries = (np.ones(len(indices)), indices, file[f"{part}_indptr"].astype(np.int32))

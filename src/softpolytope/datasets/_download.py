@@ -156,18 +156,18 @@ def content_digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
     if "train_index" in arrays:
         for train, test in zip(arrays["train_index"], arrays["test_index"], strict=True):
             for rows in (train, test):
-                _add(digest, arrays["X"][rows], "<f8")
-                _add(digest, arrays["y"][rows], "<i8")
+                _hash_values(digest, arrays["X"][rows], "<f8")
+                _hash_values(digest, arrays["y"][rows], "<i8")
         return digest.hexdigest()
     for name in sorted(arrays):
         is_single = arrays[name].dtype == np.float32
         # Files with six decimals, stored in single precision: hash the decimals.
         values = np.rint(arrays[name].astype(np.float64) * 1e6) if is_single else arrays[name]
-        _add(digest, values, "<f8" if name.startswith("X_") else "<i8")
+        _hash_values(digest, values, "<f8" if name.startswith("X_") else "<i8")
     return digest.hexdigest()
 
 
-def _add(digest: "hashlib._Hash", values: NDArray[np.generic], dtype: str) -> None:
+def _hash_values(digest: "hashlib._Hash", values: NDArray[np.generic], dtype: str) -> None:
     # Adding zero makes -0.0 and 0.0 the same bytes.
     digest.update(np.ascontiguousarray(values.astype(dtype) + 0).astype(dtype).tobytes())
 
