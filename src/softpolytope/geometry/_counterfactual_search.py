@@ -225,13 +225,10 @@ class _Search:
 
     def _expert_normals(self) -> FloatArray:
         """Return the normals of the best experts' upper layers, both ways."""
-        normals = [np.zeros((0, self._rows.shape[1]))]
-        for regression in self._decision.posterior.regressions:
-            for labeling in regression.labelings:
-                sums = np.cumsum(labeling.best.coefficients[:, ::-1, 1:], axis=1)
-                normals.append(sums.reshape(-1, sums.shape[2]) * self._scale)
-        both = np.concatenate(normals)
-        return np.concatenate([both, -both])
+        bests = [labeling.best.coefficients for labeling in self._decision.posterior.labelings]
+        sums = [np.cumsum(best[:, ::-1, 1:], axis=1).reshape(-1, len(self._scale)) for best in bests]
+        normals = np.concatenate(sums) * self._scale
+        return np.concatenate([normals, -normals])
 
     # Steps to the boundary.
 
