@@ -20,9 +20,7 @@ from softpolytope import SoftplusClassifier, StackSoftplusClassifier, SumSoftplu
 from softpolytope.datasets import make_circle, make_double_moon, make_xor
 from softpolytope.geometry import LabelingPolytopes, expert_columns, linear_predictors, needed_rate
 from softpolytope.geometry._faces import Box
-from softpolytope.model import Features
-from softpolytope.model._posterior import Draws
-from softpolytope.model._softplus import poisson_rate
+from softpolytope.model import Draws, Features, poisson_rate
 
 # What rounding may do to a comparison of a sum with a bound.
 ROUNDING = 1e-12

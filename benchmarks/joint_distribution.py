@@ -20,14 +20,15 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
+from softpolytope.gibbs import Moves, check_state
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
-from softpolytope.gibbs._state import check_state, prior_state
-from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.model._prior import Prior
-from softpolytope.parallel._blocks import SerialBlocks
+from softpolytope.gibbs._state import prior_state
+from softpolytope.gibbs._sweep import sweep
+from softpolytope.model import Prior
+from softpolytope.parallel import SerialBlocks
 
 DESIGN = np.array([[1.0, -1.2], [1.0, 0.3], [1.0, 0.9]])
 FIXED = Prior(3.0, 1.5, 3.0, 2.0, 6.0, 3.0)

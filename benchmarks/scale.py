@@ -27,17 +27,14 @@ from threadpoolctl import threadpool_limits
 
 from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows, open_source
 from softpolytope.distributions import Streams, SweepStreams
+from softpolytope.gibbs import ChainSettings, Moves, Schedule
 from softpolytope.gibbs._block_factory import LatentBlockFactory
-from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._hamiltonian import StepSize
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import initial_state
-from softpolytope.gibbs._sweep import Moves, sweep
-from softpolytope.gibbs._trace import Schedule
-from softpolytope.model._prior import Prior
-from softpolytope.parallel import BlockThreads
-from softpolytope.parallel._memory import parse_bytes
-from softpolytope.parallel._partition_blocks import open_partition_store
+from softpolytope.gibbs._sweep import sweep
+from softpolytope.model import Prior
+from softpolytope.parallel import BlockThreads, open_partition_store, parse_bytes
 
 N_COLUMNS, N_EXPERTS, N_LAYERS = 20, 20, 3
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "scale.csv"
@@ -248,7 +245,7 @@ def table():
     rows = known()
     for part in PARTS:
         print(
-            f"\n| {part}: rows | scan | home | cores | max_memory | s a sweep | CPU s | peak, MB | moved, MB a sweep |"
+            f"\n| {part}: rows | scan | blocks | cores | max_memory | s per sweep | CPU s | peak, MB | MB per sweep |"
         )
         print("| --- " * 9 + "|")
         for row in rows:

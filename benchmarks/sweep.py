@@ -21,17 +21,14 @@ from scipy import sparse
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
-from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data import InMemoryDataset
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
+from softpolytope.gibbs import ChainSettings, Moves, Schedule, run_chains
 from softpolytope.gibbs._block_factory import LatentBlockFactory
-from softpolytope.gibbs._chain import Chain, ChainSettings
-from softpolytope.gibbs._run import run_chains
-from softpolytope.gibbs._sweep import Moves
-from softpolytope.gibbs._trace import Schedule
+from softpolytope.gibbs._chain import Chain
 from softpolytope.inspection._diagnostics import bulk_ess, r_hat
-from softpolytope.model._prior import Prior
-from softpolytope.model._softplus import positive_probability
+from softpolytope.model import Prior, positive_probability
 from softpolytope.paper import paper_settings
 from softpolytope.parallel import RunOptions
 
