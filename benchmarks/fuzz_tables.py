@@ -23,12 +23,7 @@ import numpy as np
 from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.cli import main as run_command
 from softpolytope.exceptions import TableError
-<<<<<<< HEAD
-from softpolytope.tabular import open_table
-from softpolytope.tabular._schema import ColumnSelection, infer_schema, read_rows
-=======
 from softpolytope.tabular import ColumnSelection, infer_schema, open_table, read_rows
->>>>>>> c3ad611 (Import public names in the benchmarks)
 
 ENDINGS = (".csv", ".svm", ".parquet")
 # Growth of the process over the whole run, in MB, that is not a sign of a file having filled the memory.
