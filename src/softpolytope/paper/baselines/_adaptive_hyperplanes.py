@@ -7,7 +7,6 @@ ran with its defaults): a bias column of ones, an online epoch before the batch 
 pruning after every 10,000 steps with c = 10, the last iterate as the model.
 """
 
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -22,8 +21,8 @@ from softpolytope.paper.baselines._common import (
     compiled,
     cross_validation_error,
     dense_with_bias,
-    first_rise,
     make_folds,
+    search_rows,
 )
 
 PENALTY_GRID = tuple(10.0**power for power in range(-7, -1))
@@ -220,14 +219,10 @@ def tune(X: Rows, y: Labels, seed: int, _set_name: str) -> TunedBaseline:
     """Tune lambda over 1e-7..1e-2 and, for each, the epochs 5, 10, 20, 50, 100 until the error rises."""
     splits = make_folds(y, N_FOLDS, seed)
 
-    def error(penalty: float, n_epochs: int) -> float:
-        machine = AdaptiveHyperplaneClassifier(penalty, n_epochs, random_state=seed)
-        return cross_validation_error(machine, X, y, splits)
+    def machine(values: tuple[float, int]) -> AdaptiveHyperplaneClassifier:
+        return AdaptiveHyperplaneClassifier(*values, random_state=seed)
 
-    results = []
-    for penalty in PENALTY_GRID:
-        n_epochs, lowest = first_rise(EPOCH_GRID, partial(error, penalty))
-        results.append((lowest, penalty, n_epochs))
-    _, penalty, n_epochs = min(results, key=lambda result: result[0])
-    estimator = AdaptiveHyperplaneClassifier(penalty, n_epochs, random_state=seed).fit(X, y)
-    return TunedBaseline(estimator, estimator.n_experts_, {"penalty": penalty, "n_epochs": n_epochs})
+    grid = ([(penalty, n_epochs) for n_epochs in EPOCH_GRID] for penalty in PENALTY_GRID)
+    best, _ = search_rows(grid, lambda values: cross_validation_error(machine(values), X, y, splits))
+    estimator = machine(best).fit(X, y)
+    return TunedBaseline(estimator, estimator.n_experts_, {"penalty": best[0], "n_epochs": best[1]})

@@ -130,6 +130,11 @@ def cross_validation_error(machine: TwoClassMachine, X: Rows, y: Labels, splits:
     return float(np.mean(cross_val_predict(machine, X, y, cv=splits) != y))
 
 
+def search_rows(rows: Iterable[Iterable[_Value]], error: Callable[[_Value], float]) -> tuple[_Value, float]:
+    """Return the best value of a grid and its error, trying the values of each row until the error rises."""
+    return min((first_rise(values, error) for values in rows), key=lambda result: result[1])
+
+
 def first_rise(values: Iterable[_Value], error: Callable[[_Value], float]) -> tuple[_Value, float]:
     """Return the best value and its error, trying values in order until the error rises, as the paper does."""
     best: list[tuple[_Value, float]] = []

@@ -27,8 +27,8 @@ from softpolytope.paper.baselines._common import (
     cross_validation_error,
     dense_with_bias,
     encode_two_classes,
-    first_rise,
     make_folds,
+    search_rows,
 )
 from softpolytope.paper.baselines._polytope_descent import descend
 
@@ -225,8 +225,7 @@ def _tune_side(X: Rows, y: Labels, splits: Splits, outer: int, seed: int, diviso
         machine = parameters.machine(outer, seed, PAPER_STEPS[0], divisor)
         return cross_validation_error(machine, X, y, splits)
 
-    results = [first_rise([_SideParameters(C, k) for k in HYPERPLANE_GRID], error) for C in C_GRID]
-    best, lowest = min(results, key=lambda result: result[1])
+    best, lowest = search_rows(([_SideParameters(C, k) for k in HYPERPLANE_GRID] for C in C_GRID), error)
     for tenths in range(1, 10):
         min_entropy = math.log(tenths * best.n_hyperplanes / 10.0)
         # An entropy is never negative, so only a positive bound has an effect.
