@@ -34,5 +34,5 @@ def test_weights_beyond_all_counts_are_refused():
     with pytest.raises(ValueError, match=r"row_weights must be at most 1e\+90; got 1e\+300\. Divide them"):
         InMemoryDataset.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e300]))
     rows = InMemoryDataset.from_arrays(np.ones((1, 1)), np.array([True]), np.array([1e10]))
-    with pytest.raises(ValueError, match=r"keeps every copy of a positive row, and the weights make 1e\+10 of them"):
+    with pytest.raises(ValueError, match=r"every copy of a positive row, and the weights stand for 1e\+10 copies"):
         rows.with_single_positives()

@@ -124,8 +124,8 @@ def test_definitions_agree():
     inner = np.log(1 + np.exp(predictor[:, 0]))
     stack = np.log(1 + np.exp(predictor[:, 1]) * inner)
     assert model.stack_softplus(predictor) == pytest.approx(stack, rel=1e-14)
-    assert model.sum_stack_softplus(predictor, [0.5, 2.0]) == pytest.approx(0.5 * stack[0] + 2 * stack[1], rel=1e-14)
-    assert model.sum_softplus(predictor[:, 0], [0.5, 2.0]) == pytest.approx(0.5 * inner[0] + 2 * inner[1], rel=1e-14)
+    assert model.poisson_rate(predictor, [0.5, 2.0]) == pytest.approx(0.5 * stack[0] + 2 * stack[1], rel=1e-14)
+    assert model.poisson_rate(predictor[:, :1], [0.5, 2.0]) == pytest.approx(0.5 * inner[0] + 2 * inner[1], rel=1e-14)
     assert model.softplus(predictor[:, 0]) == pytest.approx(inner, rel=1e-14)
     assert model.stack_softplus(predictor[:, :1]) == pytest.approx(inner, rel=1e-14)
 
@@ -158,5 +158,5 @@ def test_wrong_number_of_axes_is_named():
     """The functions of one expert and of one layer say what shape they need."""
     with pytest.raises(ValueError, match="n_layers, n_samples"):
         model.stack_softplus(np.zeros(3))
-    with pytest.raises(ValueError, match="call sum_stack_softplus"):
-        model.sum_softplus(np.zeros((2, 1, 3)), [1.0, 1.0])
+    with pytest.raises(ValueError, match="n_experts, n_layers, n_samples"):
+        model.poisson_rate(np.zeros((2, 3)), [1.0, 1.0])

@@ -1,4 +1,7 @@
-"""Arguments of the laws: validated once, broadcast, and flattened for the kernels."""
+"""Arguments of the laws: validated once, broadcast, and flattened for the kernels.
+
+The docstrings of the laws repeat the parameters `rng` and `size`, because each is a page of the reference.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar

@@ -44,12 +44,13 @@ class Chain:
         column_size: FloatArray,
         settings: ChainSettings,
         name: tuple[Streams, int, int],
-        start: GibbsState | None = None,
+        start: GibbsState | ChainArrays | None = None,
     ) -> None:
         """Start a chain, named by (streams, labeling, chain), with blocks of a `LatentBlockFactory`.
 
-        By default the paper's scan starts as in the paper, and the collapsed scan at coefficients drawn from the
-        chain's own stream, scaled by the largest absolute value of each column (`column_size`).
+        `start` is a state, or the arrays of a chain to continue. By default the paper's scan starts as in the paper,
+        and the collapsed scan at coefficients drawn from the chain's own stream, scaled by the largest absolute value
+        of each column (`column_size`).
         """
         self.blocks = blocks
         self.name = name
@@ -58,17 +59,17 @@ class Chain:
         self._fingerprint = ""
         self.trace = Trace()
         self.step_size = StepSize()
-        if start is not None:
+        self.state = initial_state(settings.max_experts, settings.n_layers, len(column_size), settings.prior)
+        if isinstance(start, GibbsState):
             self.state = start.copy()
-        else:
-            n_columns = len(column_size)
-            self.state = initial_state(settings.max_experts, settings.n_layers, n_columns, settings.prior)
-            if settings.moves.scan != "paper":
-                streams, labeling, chain = name
-                rng = streams.generator(labeling=labeling, chain=chain, sweep=_BEFORE_ALL_SWEEPS, step=0, block=0)
-                normal = rng.standard_normal(self.state.coefficients.shape)
-                self.state.coefficients = _START_SCALE * normal / np.maximum(1.0, column_size)
+        elif settings.moves.scan != "paper":
+            streams, labeling, chain = name
+            rng = streams.generator(labeling=labeling, chain=chain, sweep=_BEFORE_ALL_SWEEPS, step=0, block=0)
+            normal = rng.standard_normal(self.state.coefficients.shape)
+            self.state.coefficients = _START_SCALE * normal / np.maximum(1.0, column_size)
         self.blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
+        if isinstance(start, dict):
+            self.restore(start)
 
     @property
     def is_done(self) -> bool:

@@ -2,6 +2,7 @@
 
 import hashlib
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -94,29 +95,20 @@ def run_chains(
     data.check_labels()
     options, streams = options or RunOptions(), Streams(seed)
     names = [(labeling, chain) for labeling in labelings for chain in range(n_chains)]
-    starts = start if isinstance(start, list) else [None if isinstance(start, Resumed) else start] * len(names)
     # Chains on threads if there are enough of them, otherwise the blocks of a chain.
     n_parallel = data.n_parallel(len(names), options.n_threads)
-    factory = LatentBlockFactory(settings)
+    digest, reporting = _digest(start), Reporting(options.callback)
+    fingerprint = make_fingerprint(settings, streams.key, names, data.fingerprint, digest)
+    if isinstance(start, Resumed):
+        # The checkpoints of the earlier run stay as they are: it may be repeated.
+        options = replace(options, folder=f"{options.folder}/on-from-{digest[:16]}")
     with one_blas_thread(), ThreadPoolExecutor(n_parallel) as pool, ThreadPoolExecutor(options.n_threads) as block_pool:
         threads = BlockThreads(block_pool, options.n_threads) if n_parallel == 1 < options.n_threads else None
+        sides, size, factory = (data, data.flipped()), data.column_size(), LatentBlockFactory(settings)
         chains = [
-            Chain(
-                (data.flipped() if labeling else data).blocks(factory, threads),
-                data.column_size(),
-                settings,
-                (streams, labeling, chain),
-                first,
-            )
-            for (labeling, chain), first in zip(names, starts, strict=True)
+            Chain(sides[labeling].blocks(factory, threads), size, settings, (streams, labeling, number), first)
+            for (labeling, number), first in zip(names, _list_starts(start, len(names)), strict=True)
         ]
-        digest, reporting = _digest(start), Reporting(options.callback)
-        fingerprint = make_fingerprint(settings, streams.key, names, data.fingerprint, digest)
-        if isinstance(start, Resumed):
-            for chain, arrays in zip(chains, start.states, strict=True):
-                chain.restore(arrays)
-            # The checkpoints of the earlier run stay as they are: it may be repeated.
-            options = replace(options, folder=f"{options.folder}/on-from-{digest[:16]}")
         try:
             if options.checkpoint is not None:
                 _resume(chains, options.checkpoint, options.folder, fingerprint)
@@ -133,6 +125,13 @@ def run_chains(
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     return RunResult(grouped, all(chain.is_done for chain in chains), states, reporting.is_interrupted())
+
+
+def _list_starts(start: Start, n_chains: int) -> Sequence[GibbsState | ChainArrays | None]:
+    """Return the start of every chain."""
+    if isinstance(start, Resumed):
+        return start.states
+    return start if isinstance(start, list) else [start] * n_chains
 
 
 def _digest(start: Start) -> str:

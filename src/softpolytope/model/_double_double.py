@@ -1,4 +1,4 @@
-"""Numbers kept as an unevaluated sum of two doubles: a value, and what its rounding left over."""
+"""Numbers as an unevaluated sum of two doubles: a value and its rounding error."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class DoubleDouble(NamedTuple):
     value: FloatArray
     rest: FloatArray
 
-    def rounded(self) -> FloatArray:
+    def to_double(self) -> FloatArray:
         """Return the nearest double."""
         return self.value + self.rest
 
@@ -31,7 +31,7 @@ def two_product(left: FloatArray, right: FloatArray) -> DoubleDouble:
     left_high, right_high = _upper_half(left), _upper_half(right)
     left_low, right_low = left - left_high, right - right_high
     rest = ((left_high * right_high - product) + left_high * right_low + left_low * right_high) + (left_low * right_low)
-    # Splitting overflows above 1e300; the plain product is then all there is.
+    # Splitting overflows above 1e300, where the plain product has to do.
     return DoubleDouble(product, np.where(np.isfinite(rest), rest, 0.0))
 
 

@@ -11,12 +11,12 @@ from typing import Literal, Self
 class Prior:
     """Hyperparameters; every Gamma law is given by its shape and rate.
 
-    The defaults are the paper's but for the coefficients: a precision shape of 1e-6 leaves them a density that hardly
-    falls at all, and on separable rows nothing keeps them finite. Shape and rate of 1 make them Student t with two
-    degrees of freedom. `Prior.of_the_paper()` is the paper's with the rate learned, as in its author's later code; as
+    The defaults are the paper's except for the coefficients: with its precision shape of 1e-6 their density is nearly
+    flat, and on separable rows they are not kept finite. Shape and rate of 1 give a Student t law with two degrees of
+    freedom. `Prior.of_the_paper()` is the paper's prior with the rate learned, as in its author's later code; as
     printed it is `Prior(precision_shape=1e-6, precision_rate=1e-6)`.
 
-    Whole numbers, NumPy scalars, `Fraction` and `Decimal` are taken too and kept as floats; a bool is refused.
+    Integers, NumPy scalars, `Fraction` and `Decimal` are accepted and converted to float; a bool is rejected.
 
     The model is r_k ~ Gamma(mass / K, concentration) for the weights of the experts, and beta ~ N(0, 1 / precision),
     precision ~ Gamma(precision_shape, precision_rate) for each coefficient.
@@ -24,15 +24,15 @@ class Prior:
     Parameters
     ----------
     mass_shape, mass_rate : float
-        Of the mass gamma_0 of the gamma process (a_0, b_0 in the paper).
+        Shape and rate of the mass gamma_0 of the gamma process (a_0, b_0 in the paper).
     concentration_shape, concentration_rate : float
-        Of the concentration c_0 of the gamma process (e_0, f_0).
+        Shape and rate of the concentration c_0 of the gamma process (e_0, f_0).
     precision_shape : float
-        Of the precision of each coefficient (a_t).
+        Shape of the precision of each coefficient (a_t).
     precision_rate : float or "learned"
-        A number is b_t. "learned" gives each expert and layer of a chain a rate of its own, with a Gamma(1, 1) law;
-        climbs to modes choose one for all experts and layers among six, by held-out rows (with fewer than 150 rows each
-        restart its own).
+        Rate of the precision of each coefficient (b_t). With "learned", chains draw a rate for each expert and layer,
+        with prior Gamma(1, 1); searches for modes select one of six rates for all experts and layers on held-out rows
+        (with fewer than 150 rows, one for each restart).
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Prior:
 
     @classmethod
     def of_the_paper(cls) -> Self:
-        """The paper's hyperparameters, the precision rate learned as in its author's later code."""
+        """Return the paper's hyperparameters, with the precision rate learned as in its author's later code."""
         return cls(precision_shape=1e-6, precision_rate="learned")
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Prior:
 
 def _as_float(value: object) -> float | None:
     """Return a number of any type as a float, or None if it is not a number; a bool is not."""
-    # NumPy's bool is not a Real, Python's is; Decimal is none, but converts as one.
+    # NumPy's bool is not a Real but Python's is; Decimal is not one but converts like one.
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
         return None
     try:

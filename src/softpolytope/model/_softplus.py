@@ -1,8 +1,8 @@
-"""The softplus functions of definitions 1 to 4, their logarithms and the probabilities they give.
+"""The softplus functions of definitions 1 to 4, their logarithms and the resulting probabilities.
 
-Layers compose log q^(t+1) = log(log(1 + exp(psi))), psi = x'beta + log q^(t). A layer can throw log q to -1e4
-and the next bring it back to 0, which would cost a plain double twelve of its digits; so every
-level is carried as an unevaluated sum of two doubles, a value and what its rounding left over.
+Layers compose log q^(t+1) = log(log(1 + exp(psi))), psi = x'beta + log q^(t). One layer can take log q to -1e4 and the
+next one back to 0, which would cost a plain double twelve of its digits; so every level is an unevaluated sum of two
+doubles, a value and its rounding error.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from scipy.special import expit, logsumexp
 from softpolytope._typing import FloatArray
 from softpolytope.model._double_double import DoubleDouble, two_product, two_sum
 
-# softplus(z) = 1 at z = log(e - 1): where log softplus changes sign. Rest is what the double leaves over.
+# softplus(z) = 1 at z = log(e - 1): where log softplus changes sign; the rest is the rounding error of the double.
 _UNIT_LOGIT = 0.5413248546129181
 _UNIT_LOGIT_REST = -1.8138570925507326e-17
 _UNIT_SIGMOID = 0.6321205588285577  # 1 - 1/e
 
 
 def softplus(logit: ArrayLike) -> FloatArray:
-    """log(1 + e^z), without overflow.
+    """Return log(1 + e^z), without overflow.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def softplus(logit: ArrayLike) -> FloatArray:
 
 
 def log_softplus(logit: ArrayLike) -> FloatArray:
-    """log(log(1 + e^z)): finite for every finite z, right to a few units in the last place.
+    """Return log(log(1 + e^z)), finite for every finite z and accurate to a few units in the last place.
 
     Examples
     --------
@@ -42,19 +42,19 @@ def log_softplus(logit: ArrayLike) -> FloatArray:
     -10000.0
     """
     z = np.asarray(logit, dtype=np.float64)
-    return _log_softplus(DoubleDouble(z, np.zeros_like(z))).rounded()[()]
+    return _log_softplus(DoubleDouble(z, np.zeros_like(z))).to_double()[()]
 
 
 def log_softplus_derivative(logit: FloatArray) -> FloatArray:
-    """D log softplus(z) / dz = sigmoid(z) / softplus(z), which falls from 1 to 0."""
-    # Below -37 it is 1 to rounding, and both its parts would underflow in time.
+    """Return the derivative of log softplus, sigmoid(z) / softplus(z), which falls from 1 to 0."""
+    # Below -37 it is 1 to rounding, and numerator and denominator would eventually underflow.
     z = np.maximum(logit, -37.0)
     result: FloatArray = expit(z) / softplus(z)
     return result
 
 
 def _log_softplus(logit: DoubleDouble) -> DoubleDouble:
-    """Log softplus of a two-double logit, to an absolute error near the rounding of its own value."""
+    """Return log softplus of a two-double logit, with an absolute error near the rounding of its value."""
     z = logit.value
     # Below -1: z + log(log1p(t) / t), t = e^z; the second part is small, so z keeps all its digits.
     t = np.exp(np.clip(z, -40.0, -1.0))
@@ -82,7 +82,7 @@ def _levels(linear_predictor: FloatArray) -> tuple[list[DoubleDouble], DoubleDou
 
 
 def log_activations(linear_predictor: ArrayLike) -> FloatArray:
-    """Log q of every expert at every level, from x'beta of every expert and layer.
+    """Return log q of every expert at every level, given x'beta of every expert and layer.
 
     Parameters
     ----------
@@ -101,44 +101,25 @@ def log_activations(linear_predictor: ArrayLike) -> FloatArray:
     >>> log_activations(np.zeros((2, 1))).round(4).tolist()
     [[0.0], [-0.3665], [-0.6413]]
     """
-    levels, _ = _levels(_checked_predictor(linear_predictor))
-    return np.stack([level.rounded() for level in levels], axis=-2)
+    levels, _ = _levels(_validate_predictor(linear_predictor))
+    return np.stack([level.to_double() for level in levels], axis=-2)
 
 
 def stack_softplus(linear_predictor: ArrayLike) -> FloatArray:
-    """The stack-softplus function of definition 3: log(1 + e^{x'beta_T} log(1 + ... log(1 + e^{x'beta_1}))).
+    """Return the stack-softplus function of definition 3: log(1 + e^{x'beta_T} log(1 + ... log(1 + e^{x'beta_1}))).
 
     Takes x'beta as (..., n_layers, n_samples), lowest layer first, and returns (..., n_samples). With one layer
     it is the softplus function of definition 1.
     """
-    activation, _ = _top_activation(_checked_predictor(linear_predictor))
-    return activation.rounded()
-
-
-def sum_softplus(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """The sum-softplus function of definition 2: sum_k r_k log(1 + e^{x'beta_k}).
-
-    Takes x'beta as (n_experts, n_samples) and returns (n_samples,).
-    """
-    predictor = np.asarray(linear_predictor, dtype=np.float64)
-    if predictor.ndim != 2:
-        raise ValueError(
-            "linear_predictor must be (n_experts, n_samples) for a sum without layers; "
-            f"got shape {predictor.shape}. With layers, call sum_stack_softplus."
-        )
-    return sum_stack_softplus(predictor[:, None, :], expert_weights)
-
-
-def sum_stack_softplus(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """The sum-stack-softplus function of definition 4: sum_k r_k stack_softplus(x'beta_k).
-
-    Takes x'beta as (n_experts, n_layers, n_samples) and weights r as (n_experts,); returns (n_samples,).
-    """
-    return poisson_rate(linear_predictor, expert_weights)
+    activation, _ = _top_activation(_validate_predictor(linear_predictor))
+    return activation.to_double()
 
 
 def poisson_rate(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """Lambda = sum_k r_k q_k, so that P(y = 0) = exp(-lambda).
+    """Return lambda = sum_k r_k q_k, so that P(y = 0) = exp(-lambda).
+
+    This is the sum-stack-softplus function of definition 4 and, with one layer, the sum-softplus function of
+    definition 2.
 
     Parameters
     ----------
@@ -159,21 +140,21 @@ def poisson_rate(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> Floa
     >>> poisson_rate(np.zeros((2, 1, 1)), [1.0, 3.0]).round(4).tolist()
     [2.7726]
     """
-    rate, _ = _rate(*_checked(linear_predictor, expert_weights))
-    return rate.rounded()
+    rate, _ = _rate(*_validate(linear_predictor, expert_weights))
+    return rate.to_double()
 
 
 def log_poisson_rate(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """Log lambda, also where lambda is below the smallest double; -inf if all weights are 0.
+    """Return log lambda, finite where lambda is below the smallest double; -inf if all weights are 0.
 
     Shapes as for `poisson_rate`.
     """
-    rate, log_rate = _rate(*_checked(linear_predictor, expert_weights))
-    return _log_of_rate(rate, log_rate)
+    rate, log_rate = _rate(*_validate(linear_predictor, expert_weights))
+    return _select_log_rate(rate, log_rate)
 
 
 def positive_probability(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """P(y = 1) = 1 - exp(-lambda); shapes as for `poisson_rate`.
+    """Return P(y = 1) = 1 - exp(-lambda); shapes as for `poisson_rate`.
 
     Examples
     --------
@@ -182,30 +163,30 @@ def positive_probability(linear_predictor: ArrayLike, expert_weights: ArrayLike)
     >>> positive_probability(np.zeros((1, 1, 1)), [1.0]).tolist()  # logistic regression at x'beta = 0
     [0.5]
     """
-    rate, _ = _rate(*_checked(linear_predictor, expert_weights))
+    rate, _ = _rate(*_validate(linear_predictor, expert_weights))
     result: FloatArray = -np.expm1(-rate.value) + np.exp(-rate.value) * rate.rest
     return result
 
 
 def log_negative_probability(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """Log P(y = 0) = -lambda; shapes as for `poisson_rate`."""
+    """Return log P(y = 0) = -lambda; shapes as for `poisson_rate`."""
     return -poisson_rate(linear_predictor, expert_weights)
 
 
 def log_positive_probability(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> FloatArray:
-    """Log P(y = 1) = log(1 - exp(-lambda)), in both tails; shapes as for `poisson_rate`."""
-    rate, log_rate = _rate(*_checked(linear_predictor, expert_weights))
+    """Return log P(y = 1) = log(1 - exp(-lambda)), in both tails; shapes as for `poisson_rate`."""
+    rate, log_rate = _rate(*_validate(linear_predictor, expert_weights))
     lam = rate.value
     # Small rates: log lambda + log((1 - e^-lambda) / lambda). Large ones: log1p(-e^-lambda), where the
     # rest of lambda counts, because it is multiplied by lambda's own size.
     small = np.clip(lam, 1e-20, 1.0)
-    below = _log_of_rate(rate, log_rate) + np.log(-np.expm1(-small) / small)
+    below = _select_log_rate(rate, log_rate) + np.log(-np.expm1(-small) / small)
     above = np.log1p(-np.exp(-np.maximum(lam, 0.5)) * (1.0 - rate.rest))
     return np.where(lam < 0.7, below, above)
 
 
 def _top_activation(predictor: FloatArray) -> tuple[DoubleDouble, FloatArray]:
-    """Q and log q at the last level."""
+    """Return q and log q at the last level."""
     levels, logit = _levels(predictor)
     z = logit.value
     # softplus(z) = z + log1p(e^-z) above 0 and log1p(e^z) below; far below, only its logarithm is precise.
@@ -214,11 +195,11 @@ def _top_activation(predictor: FloatArray) -> tuple[DoubleDouble, FloatArray]:
     far = np.exp(levels[-1].value) * (1.0 + levels[-1].rest)
     value = np.where(z > 0.0, above.value, np.where(z > -30.0, near, far))
     rest = np.where(z > 0.0, above.rest, 0.0) + expit(z) * logit.rest
-    return DoubleDouble(value, np.where(z > -30.0, rest, 0.0)), levels[-1].rounded()
+    return DoubleDouble(value, np.where(z > -30.0, rest, 0.0)), levels[-1].to_double()
 
 
 def _rate(predictor: FloatArray, weights: FloatArray) -> tuple[DoubleDouble, FloatArray]:
-    """Lambda as two doubles, and its logarithm by log-sum-exp, which serves where lambda underflows."""
+    """Return lambda as two doubles, and its logarithm by log-sum-exp, for where lambda underflows."""
     activation, log_activation = _top_activation(predictor)
     total = np.zeros(predictor.shape[-1])
     rest = np.zeros(predictor.shape[-1])
@@ -232,8 +213,8 @@ def _rate(predictor: FloatArray, weights: FloatArray) -> tuple[DoubleDouble, Flo
     return two_sum(total, rest), log_rate
 
 
-def _log_of_rate(rate: DoubleDouble, log_rate: FloatArray) -> FloatArray:
-    """Log lambda from lambda where that is a normal number, else from the log-sum-exp."""
+def _select_log_rate(rate: DoubleDouble, log_rate: FloatArray) -> FloatArray:
+    """Return log lambda, from lambda where that is a normal number and from the log-sum-exp elsewhere."""
     is_normal = rate.value > 1e-290
     lam = np.where(is_normal, rate.value, 1.0)
     near_one = np.log1p((np.clip(lam, 0.5, 2.0) - 1.0) + rate.rest)
@@ -241,7 +222,8 @@ def _log_of_rate(rate: DoubleDouble, log_rate: FloatArray) -> FloatArray:
     return np.where(is_normal, precise, log_rate)
 
 
-def _checked_predictor(linear_predictor: ArrayLike) -> FloatArray:
+def _validate_predictor(linear_predictor: ArrayLike) -> FloatArray:
+    """Return linear predictors as finite doubles with axes of layers and samples."""
     predictor = np.asarray(linear_predictor, dtype=np.float64)
     if predictor.ndim < 2:
         raise ValueError(f"linear_predictor must be (..., n_layers, n_samples); got shape {predictor.shape}.")
@@ -250,8 +232,9 @@ def _checked_predictor(linear_predictor: ArrayLike) -> FloatArray:
     return predictor
 
 
-def _checked(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    predictor = _checked_predictor(linear_predictor)
+def _validate(linear_predictor: ArrayLike, expert_weights: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return linear predictors and weights as doubles of matching shapes."""
+    predictor = _validate_predictor(linear_predictor)
     weights = np.asarray(expert_weights, dtype=np.float64)
     if predictor.ndim != 3 or weights.shape != predictor.shape[:1]:
         raise ValueError(
