@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
-from softpolytope.model import Design
+from softpolytope.model import Design, mix_bits
 
 
 def merge_equal_rows(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Design, BoolArray, FloatArray]:
@@ -49,18 +49,10 @@ def hash_rows(design: Design) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # -0.0 + 0.0 is +0.0, whose bits are 0
     sums = []
     for salt in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
-        mixed = np.where(bits == 0, np.uint64(0), _mix(_mix(columns + np.uint64(salt)) ^ bits))
+        mixed = np.where(bits == 0, np.uint64(0), mix_bits(mix_bits(columns + np.uint64(salt)) ^ bits))
         if isinstance(design, sparse.csr_array):
             total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
             sums.append(total[design.indptr[1:]] - total[design.indptr[:-1]])
         else:
             sums.append(mixed.sum(axis=1, dtype=np.uint64))
     return sums[0], sums[1]
-
-
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter bits one to one (the finalizer of splitmix64); arithmetic is modulo 2^64."""
-    with np.errstate(over="ignore"):
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return bits ^ (bits >> np.uint64(31))

@@ -40,7 +40,7 @@ from softpolytope.model._softplus import (
     positive_probability,
     softplus,
 )
-from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRows, row_hashes, sum_hashes
+from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRows, mix_bits, row_hashes, sum_hashes
 
 __all__ = [
     "HASH_BITS",
@@ -71,6 +71,7 @@ __all__ = [
     "log_softplus",
     "log_softplus_derivative",
     "mean_log_loss",
+    "mix_bits",
     "poisson_rate",
     "positive_probability",
     "row_hashes",

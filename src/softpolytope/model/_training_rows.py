@@ -142,7 +142,7 @@ def row_hashes(X: Design) -> Hashes:
     True
     """
     n_rows, n_columns = X.shape
-    keys = _mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _SEED)
+    keys = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64) * _SEED)
     if isinstance(X, np.ndarray):
         found = np.empty(n_rows, dtype=np.uint64)
         step = max(_BLOCK // max(n_columns, 1), 1)
@@ -152,7 +152,7 @@ def row_hashes(X: Design) -> Hashes:
         terms = _terms(X.data, keys[X.indices])
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
         found = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    return _mix(found)
+    return mix_bits(found)
 
 
 def sum_hashes(hashes: Hashes) -> int:
@@ -165,11 +165,11 @@ def _terms(values: FloatArray, keys: Hashes) -> Hashes:
     # Adding zero turns -0.0 into 0.0.
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     rounded = (bits + _HALF) >> _DROPPED_BITS
-    return np.asarray(np.where(rounded == 0, np.uint64(0), _mix(rounded ^ keys)))
+    return np.asarray(np.where(rounded == 0, np.uint64(0), mix_bits(rounded ^ keys)))
 
 
-def _mix(values: Hashes) -> Hashes:
-    """Scatter the bits (the finalizer of splitmix64): every input bit changes about half of the output bits."""
+def mix_bits(values: Hashes) -> Hashes:
+    """Scatter bits one to one (the finalizer of splitmix64): every input bit changes about half of the output bits."""
     found: Hashes = values ^ (values >> np.uint64(30))
     found *= np.uint64(0xBF58476D1CE4E5B9)
     found ^= found >> np.uint64(27)
