@@ -55,6 +55,7 @@ class Chain:
         self.blocks = blocks
         self.name = name
         self._settings = settings
+        self.has_counts = settings.moves.scan == "paper"  # whether counts in the blocks are part of the state
         self.file: Checkpoint | None = None
         self._fingerprint = ""
         self.trace = Trace()
@@ -75,11 +76,6 @@ class Chain:
     def is_done(self) -> bool:
         """Whether all sweeps have been made."""
         return self.trace.n_sweeps >= self._settings.schedule.n_sweeps
-
-    @property
-    def has_counts(self) -> bool:
-        """Whether the counts in the blocks are part of the state, besides the parameters."""
-        return self._settings.moves.scan == "paper"
 
     def advance(self) -> Progress:
         """Run one sweep, record it, and write the checkpoint if it is due.

@@ -2,7 +2,6 @@
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -95,6 +94,8 @@ def run_chains(
     data.check_labels()
     options, streams = options or RunOptions(), Streams(seed)
     names = [(labeling, chain) for labeling in labelings for chain in range(n_chains)]
+    given = start.states if isinstance(start, Resumed) else start
+    starts = given if isinstance(given, list) else [given] * len(names)
     # Chains on threads if there are enough of them, otherwise the blocks of a chain.
     n_parallel = data.n_parallel(len(names), options.n_threads)
     digest, reporting = _digest(start), Reporting(options.callback)
@@ -107,7 +108,7 @@ def run_chains(
         sides, size, factory = (data, data.flipped()), data.column_size(), LatentBlockFactory(settings)
         chains = [
             Chain(sides[labeling].blocks(factory, threads), size, settings, (streams, labeling, number), first)
-            for (labeling, number), first in zip(names, _list_starts(start, len(names)), strict=True)
+            for (labeling, number), first in zip(names, starts, strict=True)
         ]
         try:
             if options.checkpoint is not None:
@@ -125,13 +126,6 @@ def run_chains(
     traces = [chain.trace for chain in chains]
     grouped = [traces[i * n_chains : (i + 1) * n_chains] for i in range(len(labelings))]
     return RunResult(grouped, all(chain.is_done for chain in chains), states, reporting.is_interrupted())
-
-
-def _list_starts(start: Start, n_chains: int) -> Sequence[GibbsState | ChainArrays | None]:
-    """Return the start of every chain."""
-    if isinstance(start, Resumed):
-        return start.states
-    return start if isinstance(start, list) else [start] * n_chains
 
 
 def _digest(start: Start) -> str:

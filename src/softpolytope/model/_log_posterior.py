@@ -9,6 +9,7 @@ with a, b the shape and rate of the coefficients' precisions, which are integrat
 sum includes the Jacobian of log r; without it there is no maximum, because r = 0 has infinite density.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -146,37 +147,32 @@ class FlatPrior:
     concentration: float
 
 
+@dataclass(frozen=True, slots=True)
 class FlatLogPosterior:
     """Log posterior as a function of one flat array of coefficients and log weights.
 
     `likelihood` returns the log likelihood and its gradient in one array: `RowBlock.gradient` summed over blocks.
     """
 
-    def __init__(
-        self,
-        likelihood: Callable[[FloatArray, FloatArray], FloatArray],
-        shape: tuple[int, int, int],
-        prior: FlatPrior,
-        *,
-        moves_weights: bool = True,
-    ) -> None:
-        self._likelihood = likelihood
-        self._shape = shape
-        self._prior = (prior.precision_rates, prior.precision_shape, prior.weight_shape, prior.concentration)
-        self._moves_weights = moves_weights
-        self._n_coefficients = int(np.prod(shape))
+    likelihood: Callable[[FloatArray, FloatArray], FloatArray]
+    shape: tuple[int, int, int]  # of the coefficients
+    prior: FlatPrior
+    moves_weights: bool = True  # whether the weights vary
 
     def parts(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return coefficients (experts, layers, columns) and log weights (experts,) as views."""
-        return position[: self._n_coefficients].reshape(self._shape), position[self._n_coefficients :]
+        n_coefficients = math.prod(self.shape)
+        return position[:n_coefficients].reshape(self.shape), position[n_coefficients:]
 
     def value_and_gradient(self, position: FloatArray) -> tuple[float, FloatArray]:
         """Return value and gradient; the gradient by weights that are fixed is zero."""
         coefficients, log_weights = self.parts(position)
-        total = self._likelihood(coefficients, log_weights)
+        total = self.likelihood(coefficients, log_weights)
         gradient = total[1:]
         own, own_weights = self.parts(gradient)
-        value = float(total[0]) + _prior.add_prior(coefficients, log_weights, *self._prior, own, own_weights)
-        if not self._moves_weights:
+        prior = self.prior
+        numbers = (prior.precision_rates, prior.precision_shape, prior.weight_shape, prior.concentration)
+        value = float(total[0]) + _prior.add_prior(coefficients, log_weights, *numbers, own, own_weights)
+        if not self.moves_weights:
             own_weights[:] = 0.0
         return value, gradient
