@@ -66,8 +66,8 @@ def test_reflection_on_both_sides_of_the_threshold(monkeypatch):
     law = stats.gamma(2.0, scale=1.0 / 1.5)
     monkeypatch.setattr(hamiltonian, "MIN_WEIGHT", law.median())
     assert above_pvalue(range(16), law) > 1e-3
-    chosen = hamiltonian._choose_experts
-    monkeypatch.setattr(hamiltonian, "_choose_experts", lambda *given, **named: (*chosen(*given, **named)[:2], np.inf))
+    chosen = hamiltonian._select_experts
+    monkeypatch.setattr(hamiltonian, "_select_experts", lambda *given, **named: (*chosen(*given, **named)[:2], np.inf))
     assert above_pvalue(range(16), law) < 1e-3
 
 

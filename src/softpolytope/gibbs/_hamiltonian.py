@@ -63,7 +63,7 @@ def move_by_hamiltonian(
 
     Precisions are integrated out, and must be drawn again before anything conditions on them.
     """
-    moved, lower, upper = _choose_experts(state.log_weights, has_threshold=rng.random() >= PROBABILITY_OF_ALL)
+    moved, lower, upper = _select_experts(state.log_weights, has_threshold=rng.random() >= PROBABILITY_OF_ALL)
     blocks.broadcast(LatentBlock.hold, ~moved, state.log_weights)
     n_moved = int(moved.sum())
     target = FlatLogPosterior(
@@ -103,7 +103,7 @@ def move_by_hamiltonian(
     return acceptance
 
 
-def _choose_experts(log_weights: FloatArray, *, has_threshold: bool) -> tuple[BoolArray, float, float]:
+def _select_experts(log_weights: FloatArray, *, has_threshold: bool) -> tuple[BoolArray, float, float]:
     """Return the experts that move, and the bounds that keep their log weights from changing this choice."""
     everyone = np.ones(len(log_weights), dtype=bool)
     if not has_threshold:

@@ -26,7 +26,7 @@ def add_prior(
                         2.0 * power * coefficients[expert, layer, column] / (scale + square)
                     )
                 else:
-                    # Coefficients of tiny columns: the square is no number, but its logarithm is.
+                    # Coefficients of tiny columns: the square overflows, but its logarithm does not.
                     logs += 2.0 * log(fabs(coefficients[expert, layer, column])) - log(scale)
                     slopes[expert, layer, column] -= 2.0 * power / coefficients[expert, layer, column]
         weight = exp(log_weights[expert])
