@@ -10,7 +10,7 @@ from softpolytope.datasets._benchmark import VARIABLE
 from softpolytope.tabular import Format
 
 COMMANDS = ("demo", "fit", "predict", "evaluate", "explain", "export", "report", "datasets", "figures", "tables")
-HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas"}
+HEAVY = {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "pandas", "jinja2"}
 
 
 def imported(folder, *arguments):
