@@ -14,6 +14,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable
+from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
@@ -44,7 +45,7 @@ def walk(action: Callable[[], Any]) -> list[CodeType]:
         sys.setprofile(None)
         threading.setprofile(None)
     # The body of a module or class is not a function, and a comprehension or lambda belongs to the one around it.
-    return [code for code in seen if not code.co_name.startswith("<")]
+    return [code for code in seen if code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")]
 
 
 def counts(functions: list[CodeType]) -> tuple[int, int, int, int]:

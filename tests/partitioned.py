@@ -1,8 +1,9 @@
-"""Rows, models and hashes that tests of rows in partitions share."""
+"""Rows, models and hashes for tests of rows in partitions."""
 
 import hashlib
 
 import numpy as np
+import pytest
 
 from softpolytope import Prior, SumStackSoftplusClassifier
 
@@ -15,22 +16,36 @@ FITS = {
 
 
 def rows():
-    """A disc in a square, three columns, and labels."""
+    """Return points of a square with three columns, labeled by a disc."""
     rng = np.random.default_rng(7)
     X = rng.uniform(-2.0, 2.0, (N_ROWS, 3))
     return X, (X[:, 0] ** 2 + X[:, 1] ** 2 < 1.5).astype(np.int64)
 
 
+def arrays():
+    """Dask arrays of the rows, skipping the test without Dask."""
+    da = pytest.importorskip("dask.array")
+    X, y = rows()
+    return da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK)
+
+
+def write_files(folder):
+    """Write the rows into .npy files and return memory maps of them."""
+    for name, array in zip("Xy", rows(), strict=True):
+        np.save(folder / f"{name}.npy", array)
+    return [np.load(folder / f"{name}.npy", mmap_mode="r") for name in "Xy"]
+
+
 def model(kind, **changes):
-    """A small model, fitted in one of three ways."""
+    """Return a small model of one of three kinds."""
     settings = {"max_experts": 3, "n_layers": 2, "symmetric": False, "random_state": 3} | FITS[kind] | changes
     if kind == "map":
-        settings.pop("n_sweeps", None)  # which is for chains
+        settings.pop("n_sweeps", None)  # for chains only
     return SumStackSoftplusClassifier(**settings)
 
 
 def sha(fitted):
-    """A hash of all draws, or modes, and of the trace."""
+    """Return a hash of all draws or modes and of the trace."""
     digest = hashlib.sha256()
     for regression in fitted.posterior_.regressions:
         for labeling in regression.labelings:

@@ -21,7 +21,7 @@ from softpolytope import (
     load_model,
 )
 from softpolytope.data._dataset import InMemoryDataset
-from softpolytope.data._features import FeatureSummary
+from softpolytope.data._moments import FeatureSummary
 from softpolytope.data._standardization import running_transform, standardized_data
 from softpolytope.estimators._callbacks import ProgressLine
 from softpolytope.parallel._threads import Progress

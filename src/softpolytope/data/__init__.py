@@ -11,12 +11,11 @@ from softpolytope.data._checks import (
     check_finite,
     check_for_text,
     check_labels_agree,
-    ranges,
     validate_rows,
 )
 from softpolytope.data._dataset import BLOCK_ROWS, Dataset, InMemoryDataset
-from softpolytope.data._features import FeatureSummary
 from softpolytope.data._labeled_rows import InMemoryRows, LabeledRows, PartitionedRows, PreparedData
+from softpolytope.data._moments import FeatureSummary, ranges
 from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
 from softpolytope.data._row_block import RowBlock
 from softpolytope.data._sampling import MAX_FIRST_ROWS, RowSampler, row_blocks

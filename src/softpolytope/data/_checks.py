@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softpolytope._typing import FloatArray
 from softpolytope.model import Design
 from softpolytope.parallel.dask import is_dask_collection
 
@@ -137,11 +136,3 @@ def check_labels_agree(labels: Sequence[object], name: str) -> None:
             f"labels must be all text or all numbers; {name} holds both {text!r} and {other!r}. Make all of them text "
             "(str), or none."
         )
-
-
-def ranges(X: Design) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and largest value of each column."""
-    if isinstance(X, np.ndarray):
-        return X.min(axis=0), X.max(axis=0)
-    lower, upper = (np.asarray(end.toarray(), dtype=np.float64).reshape(-1) for end in (X.min(axis=0), X.max(axis=0)))
-    return lower, upper

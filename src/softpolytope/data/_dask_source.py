@@ -1,17 +1,14 @@
 """Rows in Dask collections: checks before any work, and partitions for workers or this process."""
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from softpolytope.parallel import Raw
-from softpolytope.parallel.dask import is_dask_collection
-
-# Arrays, data frames and series of Dask, which is untyped.
-Collection: TypeAlias = Any
+from softpolytope.parallel.dask import Collection, is_dask_collection
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
-from softpolytope.data._checks import ranges
 from softpolytope.data._distinct_rows import hash_rows, merge_equal_rows
-from softpolytope.data._moments import divide_columns, mean_square, power_of_two
+from softpolytope.data._moments import divide_columns, mean_square, power_of_two, ranges
 from softpolytope.data._sampling import InMemorySampler, RowSampler
 from softpolytope.model import Design
 from softpolytope.parallel import Blocks, BlockThreads, blocks_in_memory

@@ -15,8 +15,7 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._block_factory import OneVsRest, RowEncoding
 from softpolytope.data._dataset import Dataset, InMemoryDataset
-from softpolytope.data._features import FeatureSummary
-from softpolytope.data._moments import Moments
+from softpolytope.data._moments import FeatureSummary, Moments
 from softpolytope.data._partitions import PartitionedDataset
 from softpolytope.data._standardization import ColumnTransform, PartitionUnits, identity_transform, standardized_data
 from softpolytope.data._summary import N_PROBES, DataSummary

@@ -1,19 +1,31 @@
-"""Means, variances, ranges and integrality of columns, of rows in memory and of sums over partitions."""
+"""Means, variances, ranges and integrality of columns, from rows in memory or from sums over partitions."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data._checks import ranges
-from softpolytope.model import Design
+from softpolytope.model import Design, Features
+
+if TYPE_CHECKING:
+    from softpolytope.data._dataset import InMemoryDataset
 
 # A column of equal numbers has a standard deviation of rounding errors, below this share of its size.
 MIN_SPREAD = 1e-13
 # Doubles from here on have no fractional part.
 MAX_INTEGER = 2.0**53
 ROWS_AT_ONCE = 4096
+
+
+def ranges(X: Design) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and largest value of each column."""
+    if isinstance(X, np.ndarray):
+        return X.min(axis=0), X.max(axis=0)
+    lower, upper = (np.asarray(end.toarray(), dtype=np.float64).reshape(-1) for end in (X.min(axis=0), X.max(axis=0)))
+    return lower, upper
 
 
 def mean_and_variance(rows: Design, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -123,19 +135,9 @@ class Moments:
         return np.where(self.scale > 0.0, self.scale, 1.0)
 
     @property
-    def variance(self) -> FloatArray:
-        """Variance of each feature, divided by `unit` squared."""
-        return self.square / self.weight
-
-    @property
     def deviation(self) -> FloatArray:
         """Standard deviation of each feature, divided by `unit`."""
-        return np.sqrt(self.variance)
-
-    @property
-    def largest(self) -> FloatArray:
-        """Largest absolute value of each feature."""
-        return np.maximum(np.abs(self.lower), np.abs(self.upper))
+        return np.sqrt(self.square / self.weight)
 
     def _scaled(self, scale: FloatArray) -> "Moments":
         if np.array_equal(scale, self.scale):
@@ -153,3 +155,57 @@ def divide_columns(rows: Design, scale: FloatArray) -> Design:
         divided.data /= scale[divided.indices]
         return divided
     return rows / scale
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSummary:
+    """Total weight of the rows, and mean, standard deviation and range of each feature in the user's units.
+
+    Deviations are never squared, because the squares of columns of size 1e200 overflow.
+    """
+
+    weight: float
+    mean: FloatArray  # (features,)
+    deviation: FloatArray  # (features,)
+    lower: FloatArray  # (features,)
+    upper: FloatArray  # (features,)
+    is_integer: BoolArray  # (features,), whether all values are integers; False in files that do not say
+
+    @classmethod
+    def from_rows(cls, data: "InMemoryDataset") -> "FeatureSummary":
+        """Return the summary of rows that are not standardized."""
+        weight = data.total_weight
+        mean, variance = mean_and_variance(data.design, data.row_weights / weight)
+        parts = (mean, np.sqrt(variance), *ranges(data.design))
+        # Scales are powers of two, so the products are exact.
+        mean, deviation, lower, upper = ((part * data.column_scale)[1:] for part in parts)
+        is_integer = integer_columns(data.design, data.column_scale)[1:]
+        return cls(weight, mean, deviation, lower, upper, is_integer)
+
+    @classmethod
+    def from_moments(cls, moments: Moments) -> "FeatureSummary":
+        """Return the summary of rows in partitions, from the sum of their moments."""
+        mean, deviation = moments.mean * moments.unit, moments.deviation * moments.unit
+        return cls(moments.weight, mean, deviation, moments.lower, moments.upper, moments.is_integer)
+
+    def merged(self, other: "FeatureSummary") -> "FeatureSummary":
+        """Return the summary of the rows of both."""
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        gap = other.mean - self.mean
+        within = np.hypot(np.sqrt(1.0 - share) * self.deviation, np.sqrt(share) * other.deviation)
+        return FeatureSummary(
+            weight,
+            self.mean + share * gap,
+            np.hypot(within, np.sqrt(share * (1.0 - share)) * gap),
+            np.minimum(self.lower, other.lower),
+            np.maximum(self.upper, other.upper),
+            self.is_integer & other.is_integer,
+        )
+
+    def named(self, names: Iterable[object] | None = None) -> Features:
+        """Return the features with names, by default x0, x1, ...; the unit of a constant feature is 1."""
+        scale = self.deviation
+        has_spread = scale > MIN_SPREAD * np.maximum(np.abs(self.lower), np.abs(self.upper))
+        known = [f"x{number}" for number in range(len(scale))] if names is None else [str(name) for name in names]
+        return Features(tuple(known), np.where(has_spread, scale, 1.0), self.lower, self.upper, self.is_integer)

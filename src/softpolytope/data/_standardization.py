@@ -13,9 +13,9 @@ from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._dataset import InMemoryDataset
-from softpolytope.data._features import FeatureSummary
 from softpolytope.data._moments import (
     MIN_SPREAD,
+    FeatureSummary,
     Moments,
     divide_columns,
     mean_and_variance,
@@ -128,12 +128,16 @@ class PartitionUnits:
         """Return the units of standardized columns, or powers of two for extreme columns."""
         n_columns = len(moments.mean) + 1
         none = np.zeros(n_columns, dtype=bool)
-        power = np.concatenate([[1.0], power_of_two(moments.largest)])
+        largest = np.maximum(np.abs(moments.lower), np.abs(moments.upper))
+        power = np.concatenate([[1.0], power_of_two(largest)])
         power[power == 0.0] = 1.0
         if not standardize:
             return cls(ColumnTransform(np.zeros(n_columns), power), power, none)
         if is_sparse:
-            mean, spread = np.zeros(n_columns - 1), np.sqrt(moments.variance + moments.mean**2) * moments.unit
+            mean, spread = (
+                np.zeros(n_columns - 1),
+                np.sqrt(moments.square / moments.weight + moments.mean**2) * moments.unit,
+            )
         else:
             mean, spread = moments.mean * moments.unit, moments.deviation * moments.unit
         is_left = np.concatenate([[True], spread <= MIN_SPREAD * np.abs(mean)])

@@ -144,10 +144,7 @@ class SummaryBlockFactory(StatelessBlockFactory[Raw, SummaryBlock]):
 
     names: list[str] | None
 
-    @property
-    def rows_key(self) -> None:
-        """None: rows are taken as they come."""
-        return
+    rows_key = None  # rows are taken as they come
 
     def rows(self, raw: Raw, partition: int) -> Raw:  # noqa: ARG002  # all partitions are treated alike
         """Return rows as they come."""

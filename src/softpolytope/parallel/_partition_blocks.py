@@ -84,7 +84,7 @@ class PartitionStore(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-def open_partition_store(source: Source, client: Any, max_memory: int | None, n_threads: int) -> PartitionStore:
+def open_partition_store(source: Source, client: object, max_memory: int | None, n_threads: int) -> PartitionStore:
     """Return the workers of a Dask cluster if there is a client, otherwise partitions in this process."""
     if client is None and source.delayed is not None and max_memory is None:
         client = import_module("softpolytope.parallel.dask._cluster").default_client()
@@ -216,7 +216,7 @@ class PartitionBlocks(DeferringBlocks[Block]):
         self._cache.release(self._name)
 
     def _run(self, calls: list[Call]) -> dict[Any, Any]:
-        def work(partition: int) -> Any:
+        def work(partition: int) -> object:
             self._cache.ensure(self._name, partition, self._factory)
             return self._cache.run(self._name, partition, calls)
 

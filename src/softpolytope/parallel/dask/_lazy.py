@@ -4,9 +4,14 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+# Arrays, data frames and series of Dask, which is untyped.
+Collection: TypeAlias = Any
+Model = TypeVar("Model")
 
 
 def is_dask_collection(item: object) -> bool:
@@ -16,12 +21,14 @@ def is_dask_collection(item: object) -> bool:
     return bool(sys.modules["dask"].is_dask_collection(item))
 
 
-def empty_meta(X: Any) -> Any:
+def empty_meta(X: Collection) -> object:
     """Return an empty array or data frame of the type of the partitions of a collection."""
     return X._meta
 
 
-def apply_lazily(function: Callable[..., Any], model: Any, X: Any, example: Any) -> Any:
+def apply_lazily(
+    function: Callable[[Model, Any], NDArray[Any]], model: Model, X: Collection, example: NDArray[Any]
+) -> Collection:
     """Return a Dask array of function(model, rows) for all chunks or partitions of X.
 
     `example` is the result for no rows, which has the shape and type of the others.
@@ -41,5 +48,5 @@ def apply_lazily(function: Callable[..., Any], model: Any, X: Any, example: Any)
     return X.map_blocks(_apply, function=function, model=shared, chunks=chunks, dtype=example.dtype, meta=example)
 
 
-def _apply(rows: Any, *, function: Callable[..., Any], model: Any) -> Any:
+def _apply(rows: object, *, function: Callable[[Model, Any], NDArray[Any]], model: Model) -> NDArray[Any]:
     return np.asarray(function(model, rows))

@@ -1,0 +1,66 @@
+"""Datasets of partitions, and random samples of their rows."""
+
+import pytest
+from partitioned import N_ROWS, arrays, model, rows, sha
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from softpolytope.data import PartitionedSampler
+from softpolytope.data import _partitions as data_partitions
+from softpolytope.data import _sampling as sampling
+from softpolytope.optimize import _search as search
+from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel._memory import Allowance
+
+
+def test_partitions_are_part_of_the_result():
+    """Other chunks are other blocks, with other streams."""
+    X, y = arrays()
+    one = sha(model("collapsed").fit(X, y, max_memory="8GB"))
+    other = sha(model("collapsed").fit(X.rechunk((600, 3)), y.rechunk(600), max_memory="8GB"))
+    assert one != other
+
+
+def test_one_partition_is_as_good_as_memory():
+    """Probabilities from partitions are those of a fit in memory, but for the climbs' own tolerance."""
+    X, y = rows()
+    dX, dy = arrays()
+    here = model("map", symmetric=True).fit(X, y)
+    there = model("map", symmetric=True).fit(dX, dy, max_memory="8GB")
+    assert abs(log_loss(y, here.predict_proba(X)) - log_loss(y, there.predict_proba(X))) < 0.01
+
+
+def test_samples_grow_where_the_rows_are(monkeypatch):
+    """The scale is chosen with a sample brought here; larger ones entry in their partitions. Memory changes nothing."""
+    X, y = arrays()
+    for module in (search, sampling, data_partitions):
+        monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
+    monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
+    sizes = []
+    blocks_of = PartitionedSampler.blocks
+    monkeypatch.setattr(
+        PartitionedSampler,
+        "blocks",
+        lambda self, n_rows, **given: sizes.append(n_rows) or blocks_of(self, n_rows, **given),
+    )
+    settings = {"prior": None, "max_experts": 3, "n_layers": 2, "n_restarts": 2, "symmetric": True}
+    found = []
+    for room in (10**9, 60_000, 0):
+        monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        fitted = model("map", **settings).fit(X, y, max_memory="8GB")
+        found.append(sha(fitted))
+    assert len(set(found)) == 1
+    assert sorted(set(sizes)) == [1200, N_ROWS]
+    # How good the modes of so small a model are depends on the kernels of BLAS.
+    linear = LogisticRegression().fit(*rows()).score(*rows())
+    assert 1.0 - fitted.score(*rows()) < 0.5 * (1.0 - linear)
+    assert abs(model("map", **settings).fit(*rows()).score(*rows()) - fitted.score(*rows())) < 0.03
+
+
+def test_what_needs_rows_in_memory_says_so():
+    """The bootstrap, and chains of the paper's scan that are to go on in this process."""
+    X, y = arrays()
+    with pytest.raises(ValueError, match="bootstrap=True"):
+        model("map", bootstrap=True).fit(X, y, max_memory="8GB")
+    with pytest.raises(ValueError, match="use a checkpoint"):
+        model("paper", warm_start=True).fit(X, y, max_memory="8GB")
