@@ -9,7 +9,7 @@ from softpolytope.parallel.dask._blocks import DaskBlocks
 
 
 def scaled(cluster, client, n_workers):
-    """Wait until the cluster has so many workers."""
+    """Scale a cluster and wait for its workers."""
     if len(client.nthreads()) != n_workers:
         cluster.scale(n_workers)
         deadline = time.monotonic() + 60.0
@@ -19,7 +19,7 @@ def scaled(cluster, client, n_workers):
 
 
 class Trouble:
-    """Does something to the workers in the middle of chosen calls of a fit."""
+    """Patch that runs a function during chosen calls of a fit."""
 
     def __init__(self, patch, when, do):
         self.n_calls, self.n_done = 0, 0
@@ -39,12 +39,12 @@ class Trouble:
 
 
 def pids(client):
-    """Process ids of the workers."""
+    """Return the process ids of the workers."""
     return sorted(client.run(os.getpid).values())
 
 
-def killed_soon(client, chance):
-    """Kill a worker at random, some milliseconds from now."""
+def kill_soon(client, chance):
+    """Kill a random worker some milliseconds later."""
     pid = chance.choice(pids(client))
 
     def kill():

@@ -1,4 +1,4 @@
-"""Rows of a partition made ready."""
+"""Encoded rows of a partition."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from softpolytope.data import RowEncoding
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int16, bool])
 @pytest.mark.parametrize("n_rows", [0, 1, 70])
 def test_dense_rows_are_centered_and_divided(kind, n_rows, rng):
-    """To the bits of NumPy's operations, whatever the numbers are stored as."""
+    """Columns of any type are standardized to the bits of NumPy's operations."""
     X = (10.0 * rng.standard_normal((n_rows, 5))).astype(kind)
     y = rng.integers(0, 2, n_rows)
     center = np.concatenate([[0.0], rng.standard_normal(5)])

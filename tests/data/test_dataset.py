@@ -1,4 +1,4 @@
-"""Training data: merging, canonical order, blocks, and what is refused."""
+"""Datasets in memory: merging, canonical order, blocks, and errors."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ from softpolytope.data._dataset import InMemoryDataset
 
 
 def table(rng, n_rows=200, n_columns=4):
-    """Rows with many repeats, and labels."""
+    """Return rows with many repeats, and labels."""
     design = np.column_stack([np.ones(n_rows), rng.integers(-1, 2, (n_rows, n_columns))]).astype(float)
     return design, rng.random(n_rows) < 0.5
 
 
 def assert_same(first, second):
-    """Two sets of training data are equal entry by entry."""
+    """Assert that two datasets are equal entry by entry."""
     dense = [d.design.toarray() if sparse.issparse(d.design) else d.design for d in (first, second)]
     assert np.array_equal(dense[0], dense[1])
     assert np.array_equal(first.labels, second.labels)
@@ -68,7 +68,7 @@ def test_labels_separate_equal_rows():
 
 
 def test_blocks_cover_all_rows(rng):
-    """Blocks are consecutive and as long as asked, but for the last."""
+    """Blocks are consecutive and of the given length, except the last."""
     design = rng.normal(size=(25, 3))
     data = InMemoryDataset.from_arrays(design, rng.random(25) < 0.5, block_rows=10)
     blocks = list(data.split())

@@ -9,12 +9,12 @@ from softpolytope.data import PartitionedSampler
 from softpolytope.data import _partitions as data_partitions
 from softpolytope.data import _sampling as sampling
 from softpolytope.optimize import _search as search
-from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel._memory import Allowance
 
 
 def test_partitions_are_part_of_the_result():
-    """Other chunks are other blocks, with other streams."""
+    """Other chunks give other blocks, with other random streams."""
     X, y = arrays()
     one = sha(model("collapsed").fit(X, y, max_memory="8GB"))
     other = sha(model("collapsed").fit(X.rechunk((600, 3)), y.rechunk(600), max_memory="8GB"))
@@ -22,7 +22,7 @@ def test_partitions_are_part_of_the_result():
 
 
 def test_one_partition_is_as_good_as_memory():
-    """Probabilities from partitions are those of a fit in memory, but for the climbs' own tolerance."""
+    """Probabilities agree with those of a fit in memory, within the tolerance of the optimization."""
     X, y = rows()
     dX, dy = arrays()
     here = model("map", symmetric=True).fit(X, y)
@@ -31,7 +31,7 @@ def test_one_partition_is_as_good_as_memory():
 
 
 def test_samples_grow_where_the_rows_are(monkeypatch):
-    """The scale is chosen with a sample brought here; larger ones entry in their partitions. Memory changes nothing."""
+    """The first sample is gathered, larger ones stay in their partitions, and memory limits change no bit."""
     X, y = arrays()
     for module in (search, sampling, data_partitions):
         monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
@@ -46,7 +46,7 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
     settings = {"prior": None, "max_experts": 3, "n_layers": 2, "n_restarts": 2, "symmetric": True}
     found = []
     for room in (10**9, 60_000, 0):
-        monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        monkeypatch.setattr(partition_blocks, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
         fitted = model("map", **settings).fit(X, y, max_memory="8GB")
         found.append(sha(fitted))
     assert len(set(found)) == 1
@@ -57,8 +57,8 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
     assert abs(model("map", **settings).fit(*rows()).score(*rows()) - fitted.score(*rows())) < 0.03
 
 
-def test_what_needs_rows_in_memory_says_so():
-    """The bootstrap, and chains of the paper's scan that are to go on in this process."""
+def test_options_for_rows_in_memory_raise():
+    """The bootstrap, and warm starts of the paper's scan, raise an error."""
     X, y = arrays()
     with pytest.raises(ValueError, match="bootstrap=True"):
         model("map", bootstrap=True).fit(X, y, max_memory="8GB")

@@ -24,7 +24,7 @@ def files(tmp_path):
 
 
 def test_order_of_a_file_does_not_matter(files, tmp_path, monkeypatch):
-    """A .npy file by columns (Fortran's order) gives the bits of one by rows; a part of a map is refused as that."""
+    """A .npy file in Fortran order gives the bits of one in C order; a slice of a map raises an error."""
     monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", 1000)  # three partitions, the last of them smaller
     X, y = files
     np.save(tmp_path / "F.npy", np.asfortranarray(X))
@@ -76,7 +76,7 @@ def test_sparse_chunks(rng):
 
 
 def test_data_frames_have_names():
-    """Partitions of data frames, whose lengths are unknown; names are kept, and text columns refused."""
+    """Data frames keep their names, and text columns raise an error."""
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=np.where(y, "in", "out"))
     table = dd.from_pandas(frame, npartitions=4)
@@ -89,7 +89,7 @@ def test_data_frames_have_names():
 
 
 def wrong_uses():
-    """What cannot work, and what is said of it."""
+    """Return wrong uses by name, with the error of each."""
     X, y = arrays()
     plain, labels = rows()
     unknown = X[X[:, 0] > 0.0]
@@ -111,8 +111,8 @@ def wrong_uses():
 
 
 @pytest.mark.parametrize("case", wrong_uses())
-def test_wrong_use_is_said_before_any_work(case, monkeypatch):
-    """Nothing is loaded before the error."""
+def test_wrong_use_raises_before_any_work(case, monkeypatch):
+    """Errors are raised before any rows are loaded."""
     X, y, keywords, message = wrong_uses()[case]
     monkeypatch.setattr(cache.PartitionCache, "run", lambda *_: pytest.fail("work was done"))
     with pytest.raises(ValueError, match=message):

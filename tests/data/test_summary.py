@@ -5,7 +5,7 @@ import pytest
 from partitioned import CHUNK, N_ROWS, model, rows, sha
 
 from softpolytope import Prior, SoftplusClassifier
-from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel._memory import Allowance
 
 da = pytest.importorskip("dask.array")
@@ -13,17 +13,17 @@ da = pytest.importorskip("dask.array")
 
 @pytest.mark.parametrize("room", [0, 40_000])
 def test_partitions_of_one_label(room, monkeypatch):
-    """A file sorted by its labels has blocks without a count, which are built anew in the middle of a sweep."""
+    """A file sorted by label has blocks without counts, which are rebuilt during a sweep."""
     X, y = rows()
     order = np.argsort(y, kind="stable")
     parts = da.from_array(X[order], chunks=(CHUNK, 3)), da.from_array(y[order], chunks=CHUNK)
     expected = sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB"))
-    monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 2, room))
+    monkeypatch.setattr(partition_blocks, "allowance", lambda *_: Allowance(2**30, 2, room))
     assert sha(model("paper", n_sweeps=6).fit(*parts, max_memory="8GB")) == expected
 
 
-def test_survey_gives_the_units_of_memory():
-    """Logistic regression has one mode, and it is the same in the user's units, with weights of rows and classes."""
+def test_summary_gives_the_units_of_memory():
+    """The mode of logistic regression is that of rows in memory, with weights of rows and classes."""
     X, _ = rows()
     rng = np.random.default_rng(1)
     X = X * [1.0, 1e4, 1e-3] + [5.0, 0.0, 3.0]
@@ -49,8 +49,8 @@ def test_survey_gives_the_units_of_memory():
         (lambda _, y: y.__setitem__(slice(None), 1.0), "only one class"),
     ],
 )
-def test_bad_rows_are_found_by_the_survey(spoil, message):
-    """Partition, row and column are named."""
+def test_bad_rows_are_found_by_the_summary(spoil, message):
+    """Errors name partition, row and column."""
     X, y = rows()
     y = y.astype(float)
     spoil(X, y)

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from softpolytope.data import DataSummary, open_source
-from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel._blas import one_blas_thread
 
 pytestmark = pytest.mark.skipif(
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(
 
 
 def n_threads():
-    """Of the libraries of matrix products."""
+    """Return the numbers of threads of the libraries for matrix products."""
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 def test_the_limit_lasts_until_the_last_user_ends():
-    """Whoever ends first does not lift it for the others; in the end it is what it was."""
+    """The first user to end does not lift the limit for the others; the last restores the original limit."""
     with threadpool_limits(3, user_api="blas"):
         before, is_inside, may_end = n_threads(), threading.Event(), threading.Event()
 
@@ -41,7 +41,7 @@ def test_the_limit_lasts_until_the_last_user_ends():
 
 
 def test_an_error_lifts_the_limit():
-    """As any other end."""
+    """An error restores the original limit."""
     with threadpool_limits(3, user_api="blas"):
         before = n_threads()
         with pytest.raises(KeyError), one_blas_thread():
@@ -49,8 +49,8 @@ def test_an_error_lifts_the_limit():
         assert n_threads() == before
 
 
-def test_survey_of_rows_does_not_depend_on_threads(tmp_path, rng):
-    """Means and spreads of many rows have the same bits, whatever the number of threads outside."""
+def test_summary_does_not_depend_on_threads(tmp_path, rng):
+    """Moments of many rows have the same bits for any number of threads outside."""
     np.save(tmp_path / "X.npy", rng.normal(size=(60_000, 20)))
     np.save(tmp_path / "y.npy", rng.integers(0, 2, 60_000))
     found = set()
@@ -58,7 +58,7 @@ def test_survey_of_rows_does_not_depend_on_threads(tmp_path, rng):
         with threadpool_limits(limit, user_api="blas"):
             files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
             source = open_source(*files, None, has_client=False, is_limited=True)
-            with places.open_partition_store(source, None, 2**31, 1) as place:
+            with partition_blocks.open_partition_store(source, None, 2**31, 1) as place:
                 survey = DataSummary.from_store(place, None)
         moments = [item for _, item in sorted(survey.by_label.items())]
         found.add(b"".join(item.mean.tobytes() + item.square.tobytes() for item in moments))

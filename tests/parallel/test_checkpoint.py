@@ -1,4 +1,4 @@
-"""Checkpoints: what they cost, and what killed writers leave behind."""
+"""Checkpoints: their cost, and leftovers of killed writers."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from sklearn.datasets import make_moons
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope import _files as files_module
 from softpolytope._files import ScratchFolder, atomic_write
-from softpolytope.optimize import _checkpoints as climb_log
+from softpolytope.optimize import _checkpoints as mode_checkpoints
 from softpolytope.parallel import _checkpoint as checkpoint_module
 from softpolytope.parallel._checkpoint import CheckpointPlan
 
@@ -30,7 +30,7 @@ ROWS = make_moons(200, noise=0.2, random_state=0)
 
 
 def fitted(kind, folder):
-    """A small fit."""
+    """Return a small fitted model."""
     settings = {"max_experts": 4, "random_state": 0, "checkpoint": folder} | FITS[kind]
     return SumStackSoftplusClassifier(**settings).fit(*ROWS)
 
@@ -38,7 +38,7 @@ def fitted(kind, folder):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", FITS)
 def test_short_fits_wait_for_the_disk_once_a_second(kind, tmp_path, monkeypatch):
-    """One wait for a run, and one for every second of it; a search for modes has one file, whatever it climbs."""
+    """A run waits for the disk once, and once more every second; a search for modes has one file."""
     n_synced, sync = [], os.fsync
     monkeypatch.setattr(os, "fsync", lambda file: n_synced.append(file) or sync(file))
     start = time.monotonic()
@@ -57,7 +57,7 @@ def test_short_fits_wait_for_the_disk_once_a_second(kind, tmp_path, monkeypatch)
 
 
 def test_long_runs_sync_all_their_files(tmp_path, monkeypatch):
-    """Eight chains that are due at once after a minute have all been given their seconds."""
+    """Eight chains that are due together after a minute may all wait for the disk."""
     clock = [0.0]
     monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
     n_synced = []
@@ -74,7 +74,7 @@ def test_long_runs_sync_all_their_files(tmp_path, monkeypatch):
 
 
 def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
-    """A file of ten seconds is due after two hundred, so that writing takes a twentieth of the time."""
+    """A file that takes ten seconds is due after two hundred, so that writing takes a twentieth of the time."""
     clock = [0.0]
     monkeypatch.setattr(checkpoint_module.time, "monotonic", lambda: clock[0])
     chain = CheckpointPlan(tmp_path).open_folder(".").for_chain(0, 0)
@@ -86,7 +86,7 @@ def test_files_that_take_long_are_written_less_often(tmp_path, monkeypatch):
 
 
 def test_an_empty_file_is_none(tmp_path):
-    """A power cut leaves one where a file did not wait for the disk; the run starts again."""
+    """After a power cut, an empty file counts as no checkpoint."""
     (tmp_path / "labeling0-chain0.npz").touch()
     assert CheckpointPlan(tmp_path).open_folder(".").for_chain(0, 0).read("") is None
 
@@ -105,7 +105,7 @@ with atomic_write(Path(sys.argv[1])) as file:
 
 
 def killed_while_writing(path):
-    """Kill a process in the middle of a file; returns its scratch folder."""
+    """Kill a process while it writes a file; return its scratch folder."""
     run = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=False)  # noqa: S603
     assert run.returncode == -signal.SIGKILL, run.stderr
     return Path(run.stdout.strip())
@@ -113,7 +113,7 @@ def killed_while_writing(path):
 
 @posix
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path, monkeypatch):
-    """A file whose writer was killed goes when a run begins in its folder; one being written, and others, stay."""
+    """A new run removes files of killed writers from its folder, but not files being written or other files."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = tmp_path / "files"
     folder.mkdir()
@@ -134,7 +134,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
 
 @posix
 def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
-    """When another is made; those in use, and folders that only have such a name, stay."""
+    """A new scratch folder removes those of killed processes, but not those in use or with a similar name."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(files_module.tempfile, "tempdir", None)
     (tmp_path / "softpolytope-scratch-notes").mkdir()
@@ -154,7 +154,7 @@ def test_scratch_folders_of_the_dead_are_removed(tmp_path, monkeypatch):
 
 
 def test_a_writer_whose_new_file_was_taken_for_a_leftover_begins_another(tmp_path, monkeypatch):
-    """Between its creation and its lock it cannot be told from one."""
+    """A file removed between its creation and its lock is created again."""
     lock, removed = files_module._lock, []
 
     def late(file):
@@ -176,9 +176,9 @@ KILLED_FITS = """
 import os, random, signal, sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[1:3]
-from test_checkpoint import climb_log, fitted, sha
+from test_checkpoint import mode_checkpoints, fitted, sha
 folder, kind, chance, n_kills = Path(sys.argv[3]), sys.argv[4], random.Random(int(sys.argv[5])), 0
-climb_log.SECONDS_BETWEEN_WRITES = 0.0
+mode_checkpoints.SECONDS_BETWEEN_WRITES = 0.0
 
 while n_kills < 12:
     child = os.fork()
@@ -199,7 +199,7 @@ print(n_kills, sha(fitted(kind, folder)), len([path for path in folder.rglob(".*
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", FITS)
 def test_killed_fits_resume_to_the_same_bits_and_leave_nothing(kind, tmp_path, rng):
-    """Kills at random moments, with a write after every climb; the last fit has the hash of an unbroken one."""
+    """After kills at random moments, the last fit has the hash of an uninterrupted one."""
     here = Path(__file__).parent
     command = [sys.executable, "-W", "ignore", "-c", KILLED_FITS, str(here), str(here.parent), str(tmp_path)]
     run = subprocess.run(  # noqa: S603
@@ -211,22 +211,24 @@ def test_killed_fits_resume_to_the_same_bits_and_leave_nothing(kind, tmp_path, r
     assert n_left == "0"
 
 
-def test_climbs_are_kept_to_the_bit(tmp_path):
-    """Of modes of different sizes, and of none."""
+def test_optimizations_are_kept_to_the_bit(tmp_path):
+    """Modes of different sizes, and of no experts, survive a round trip."""
     rng = np.random.default_rng(0)
     plan = CheckpointPlan(tmp_path)
-    log = climb_log.ModeCheckpoints(plan, "one", lambda: "the same")
+    log = mode_checkpoints.ModeCheckpoints(plan, "one", lambda: "the same")
     assert log.find("climb0") is None
     climbs = {
-        f"climb{number}": climb_log.OptimizedMode(
-            climb_log.Mode(rng.standard_normal((number + 1, 2, 3)), rng.standard_normal(number + 1)), -1.5 * number, 1
+        f"climb{number}": mode_checkpoints.OptimizedMode(
+            mode_checkpoints.Mode(rng.standard_normal((number + 1, 2, 3)), rng.standard_normal(number + 1)),
+            -1.5 * number,
+            1,
         )
         for number in range(4)
     }
     for name, climbed in climbs.items():
         log.add(name, climbed)
     log.close()
-    again = climb_log.ModeCheckpoints(plan, "one", lambda: "the same")
+    again = mode_checkpoints.ModeCheckpoints(plan, "one", lambda: "the same")
     for name, climbed in climbs.items():
         found = again.find(name)
         assert np.array_equal(found.mode.coefficients, climbed.mode.coefficients)

@@ -1,4 +1,4 @@
-"""Limits of memory."""
+"""Memory limits."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ print(1024 * int(next(line for line in lines if line.startswith("VmHWM")).split(
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak")
 @pytest.mark.parametrize("scan", ["collapsed", "paper"])
 def test_memory_stays_within_its_limit(scan, tmp_path, rng):
-    """Peak memory of a process, measured: at most 1.1 times the limit, which the rows and their state exceed by far."""
+    """The measured peak is at most 1.1 times the limit, which rows and state exceed by far."""
     n_rows, room = 600_000, 210e6
     X = rng.standard_normal((n_rows, 40))
     np.save(tmp_path / "X.npy", X)
@@ -43,7 +43,7 @@ def test_memory_stays_within_its_limit(scan, tmp_path, rng):
 
 
 def test_sizes_and_shares():
-    """Texts become bytes; the memory is shared, and too little of it is refused."""
+    """Texts are parsed to bytes, memory is divided, and too little memory raises an error."""
     assert parse_bytes("3 MiB") == 3 * 2**20
     with pytest.raises(ValueError, match="max_memory"):
         parse_bytes("-3GB")

@@ -5,7 +5,7 @@ import pytest
 from partitioned import arrays, model, sha, write_files
 
 from softpolytope.data import _sources as sources
-from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel._block_state import StatelessBlockFactory
 from softpolytope.parallel._blocks import read_only
 from softpolytope.parallel._checkpoint import CheckpointPlan
@@ -14,7 +14,7 @@ from softpolytope.parallel._threads import Reporting
 
 
 class EnoughError(Exception):
-    """Ends a fit."""
+    """Error that ends a fit."""
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ def files(tmp_path):
 
 
 def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
-    """They are made in its visit of the rows, with the arguments that were given."""
+    """Deferred calls run in the next visit of the rows, with the arguments at the time of the call."""
     loads = []
     load = sources.FileSource.load
     monkeypatch.setattr(sources.FileSource, "load", lambda self, part: loads.append(part) or load(self, part))
-    monkeypatch.setattr(places, "allowance", lambda *_: Allowance(2**30, 1, 0))
+    monkeypatch.setattr(partition_blocks, "allowance", lambda *_: Allowance(2**30, 1, 0))
     monkeypatch.setattr(sources, "MAX_PARTITION_ROWS", 1024)
     source = sources.open_source(*files, None, has_client=False, is_limited=True)
-    with places.open_partition_store(source, None, 2**30, 1) as store:
+    with partition_blocks.open_partition_store(source, None, 2**30, 1) as store:
         blocks = store.blocks(AddingFactory())
         number = np.array([1.0])
         blocks.broadcast(Adding.add, number)
@@ -44,7 +44,7 @@ def test_calls_that_return_nothing_wait_for_one_that_does(files, monkeypatch):
 
 
 class Adding:
-    """A block that adds up what it is told."""
+    """Block that adds up numbers."""
 
     def __init__(self):
         self.sum = 0.0
@@ -55,39 +55,39 @@ class Adding:
 
     @read_only
     def value(self):
-        """The sum."""
+        """Return the sum."""
         return self.sum
 
 
 class AddingFactory(StatelessBlockFactory):
-    """One such block for a partition."""
+    """Factory of one block for every partition."""
 
     rows_key = None
 
     def rows(self, raw, partition):  # noqa: ARG002
-        """As they come."""
+        """Return rows as they come."""
         return raw
 
     def blocks(self, rows, partition):  # noqa: ARG002
-        """One."""
+        """Return one block."""
         return [Adding()]
 
     def state_bytes(self, rows):  # noqa: ARG002
-        """More than there is room for."""
+        """Return more than there is room for."""
         return 1
 
     def save(self, block, number):  # noqa: ARG002
-        """The sum."""
+        """Return the sum."""
         return {"sum": np.array(block.sum)}
 
     def restore(self, block, number, saved):  # noqa: ARG002
-        """Go on."""
+        """Continue from a sum."""
         block.sum = float(saved["sum"])
 
 
 @pytest.mark.parametrize("kind", ["collapsed", "paper"])
 def test_checkpoint_of_partitions(kind, tmp_path):
-    """A fit that was stopped goes on from its checkpoint to the same draws; only the last counts are kept."""
+    """A stopped fit continues from its checkpoint to the same draws; only the last counts are kept."""
     X, y = arrays()
     expected = sha(model(kind).fit(X, y, max_memory="8GB"))
     plan = CheckpointPlan(tmp_path, every_sweeps=3)

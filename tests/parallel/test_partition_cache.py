@@ -1,4 +1,4 @@
-"""The cache of rows and blocks: memory, threads, and released blocks."""
+"""Cache of rows and blocks: memory, threads, and release."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import ChainSettings
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Schedule
-from softpolytope.parallel import _partition_blocks as places
+from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel import _partition_cache as cache
 from softpolytope.parallel._block_state import StatelessBlockFactory
 from softpolytope.parallel._memory import Allowance
@@ -24,7 +24,7 @@ da = pytest.importorskip("dask.array")
 
 @pytest.mark.parametrize("kind", ["map", "collapsed", "paper"])
 def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
-    """Blocks that are kept, that rest, and that are made anew for every call give the same bits."""
+    """Kept, compact and rebuilt blocks give the same bits."""
     X, y = arrays()
     expected = sha(model(kind, n_sweeps=6).fit(X, y, max_memory="8GB"))
     visits = []
@@ -36,14 +36,14 @@ def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
 
     monkeypatch.setattr(cache.PartitionCache, "run", watched)
     for room in (0, 40_000, 300_000):
-        monkeypatch.setattr(places, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        monkeypatch.setattr(partition_blocks, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
         assert sha(model(kind, n_sweeps=6, n_jobs=2).fit(X, y, max_memory="8GB")) == expected
     are_kept_and_rest = {(False, True), (True, False)} | (set() if kind == "map" else {(True, True)})
     assert set(visits) == are_kept_and_rest
 
 
 class SlowFactory(StatelessBlockFactory):
-    """Blocks that take their time, and count how often they are made."""
+    """Factory that is slow and counts how often it makes blocks."""
 
     rows_key = None
 
@@ -51,22 +51,22 @@ class SlowFactory(StatelessBlockFactory):
         self.n_made = 0
 
     def rows(self, raw, partition):  # noqa: ARG002
-        """Rows as they come."""
+        """Return rows as they come."""
         return raw
 
     def blocks(self, rows, partition):  # noqa: ARG002
-        """None at all, slowly."""
+        """Return no blocks, slowly."""
         self.n_made += 1
         time.sleep(0.02)
         return []
 
     def state_bytes(self, rows):  # noqa: ARG002
-        """A number to be counted."""
+        """Return a size."""
         return 1000
 
 
-def test_threads_that_share_a_home_make_its_blocks_once():
-    """Nothing is made twice, and when it is given up no room is lost."""
+def test_threads_that_share_blocks_make_them_once():
+    """Blocks are made once for all threads, and their release frees all memory."""
     kept = cache.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 10**6))
     for home in "abc":
         factory = SlowFactory()
@@ -80,7 +80,7 @@ def test_threads_that_share_a_home_make_its_blocks_once():
 
 
 def test_threads_do_not_take_more_room_than_there_is():
-    """Room is looked for and taken in one step."""
+    """Threads cannot reserve the same memory twice."""
     kept = cache.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 20_500))
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda home: kept.ensure(str(home), 0, SlowFactory()), range(60)))
@@ -90,27 +90,27 @@ def test_threads_do_not_take_more_room_than_there_is():
 
 
 @pytest.mark.parametrize("kind", ["map", "collapsed"])
-def test_blocks_are_given_up_when_they_have_served(kind, monkeypatch):
-    """A fit of several classes does not fill memory with the blocks of those that are done."""
+def test_finished_blocks_are_released(kind, monkeypatch):
+    """A fit of several classes releases the blocks of finished classes."""
     X, y = rows()
     y = y + (X[:, 2] > 1.0)
-    places_made = []
-    of = places.open_partition_store
+    stores = []
+    of = partition_blocks.open_partition_store
     monkeypatch.setattr(
         "softpolytope.estimators._base.open_partition_store",
-        lambda *given: places_made.append(of(*given)) or places_made[-1],
+        lambda *given: stores.append(of(*given)) or stores[-1],
     )
     left = []
-    close = places.LocalPartitionStore.close
+    close = partition_blocks.LocalPartitionStore.close
     monkeypatch.setattr(
-        places.LocalPartitionStore, "close", lambda self: left.append(len(self.cache._entries)) or close(self)
+        partition_blocks.LocalPartitionStore, "close", lambda self: left.append(len(self.cache._entries)) or close(self)
     )
     model(kind, n_sweeps=4).fit(da.from_array(X, chunks=(CHUNK, 3)), da.from_array(y, chunks=CHUNK), max_memory="8GB")
     assert left == [0]
 
 
 def test_sizes_count_rows_that_blocks_copy(rng):
-    """Slices of sparse rows are copies, and the paper's scan repeats positive rows of a weight."""
+    """Sizes include copies: slices of sparse rows, and positive rows repeated for the paper's scan."""
     raw = rng.normal(size=(500, 20)) * (rng.random((500, 20)) < 0.5)
     y, weights = np.repeat([0, 1], 250), np.repeat([1.0, 40.0], 250)
     settings = ChainSettings(3, 1, Prior(precision_rate=3.0), Moves.of("paper"), Schedule(10, 5, 5))

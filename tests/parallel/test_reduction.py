@@ -1,4 +1,4 @@
-"""Sums over a tree: the same bits whoever adds."""
+"""Sums over a tree, with the same bits for any distribution of the parts."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,13 +10,13 @@ from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, merg
 
 
 class Block:
-    """Holds numbers whose sum depends on the order of the additions."""
+    """Block of numbers whose sum depends on the order of the additions."""
 
     def __init__(self, values):
         self.values = values
 
     def shifted(self, shift):
-        """The numbers, and something of an argument."""
+        """Return the numbers plus an argument."""
         return self.values + shift
 
 
@@ -27,7 +27,7 @@ def blocks(rng, n_blocks):
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 7, 8, 9, 100])
 def test_bits_do_not_depend_on_who_adds(n_leaves, rng):
-    """Leaves dealt at random to five, who each add what they can, give the bits of one who has all."""
+    """Five processes with random leaves give the bits of one with all leaves."""
     leaves = [rng.standard_normal() * 10.0 ** rng.integers(-12, 12) for _ in range(n_leaves)]
     owners = rng.integers(0, 5, n_leaves)
     nodes = {}
@@ -39,7 +39,7 @@ def test_bits_do_not_depend_on_who_adds(n_leaves, rng):
 
 
 def test_order_matters_for_these_numbers(rng):
-    """The numbers of these tests would show another order of additions."""
+    """Another order of additions would change the bits of these numbers."""
     leaves = [rng.standard_normal() * 10.0 ** rng.integers(-12, 12) for _ in range(100)]
     assert tree_sum(leaves) != sum(leaves)
 

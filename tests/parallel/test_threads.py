@@ -13,14 +13,14 @@ PROGRESS = Progress(0, 0, 1, 2, "optimizations", -1.0, 3)
 
 
 def test_results_are_in_the_order_of_the_tasks():
-    """Whoever finished first."""
+    """Results are in the order of the tasks, not of their ends."""
     with ThreadPoolExecutor(4) as pool:
         tasks = [lambda n=n: time.sleep(0.02 * (4 - n)) or n for n in range(5)]
         assert run_all(tasks, pool, Reporting(None)) == [0, 1, 2, 3, 4]
 
 
 def test_an_error_stops_the_others_and_is_raised():
-    """A task that watches for a stop ends; the error is the first task's own."""
+    """After an error, other tasks stop, and the error of the first task is raised."""
     reporting = Reporting(None)
     ended = threading.Event()
 
@@ -40,7 +40,7 @@ def test_an_error_stops_the_others_and_is_raised():
 
 
 def test_an_interrupt_asks_all_to_stop():
-    """And what they return is kept; it is told from other reasons to stop."""
+    """After Ctrl-C, results are kept, and the reason is recorded."""
     reporting = Reporting(None)
 
     def patient():
@@ -58,7 +58,7 @@ def test_an_interrupt_asks_all_to_stop():
 
 
 def test_a_callback_that_says_true_stops():
-    """False and None do not."""
+    """Only True stops the tasks, not False or None."""
     for answer, is_stopped in ((True, True), (False, False), (None, False)):
         reporting = Reporting(lambda _, answer=answer: answer)
         reporting.tell(PROGRESS)
@@ -68,14 +68,14 @@ def test_a_callback_that_says_true_stops():
 
 
 class InterruptedPool(ThreadPoolExecutor):
-    """Ctrl-C is pressed while the third task is handed over, before or after it was."""
+    """Pool in which Ctrl-C is pressed while the third task is submitted."""
 
     def __init__(self, is_late):
         super().__init__(2)
         self._is_late, self._n_submitted = is_late, 0
 
     def submit(self, *given):
-        """Hand over a task."""
+        """Submit a task."""
         self._n_submitted += 1
         if self._n_submitted == 3 and not self._is_late:
             raise KeyboardInterrupt
@@ -87,7 +87,7 @@ class InterruptedPool(ThreadPoolExecutor):
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_an_interrupt_between_two_tasks_loses_none(is_late):
-    """All are run, once, though the others see that they are to stop."""
+    """All tasks run once, and can see that they should stop."""
     reporting, runs = Reporting(None), []
     with InterruptedPool(is_late) as pool:
         tasks = [lambda n=n: runs.append(n) or (n, reporting.is_stopped()) for n in range(6)]

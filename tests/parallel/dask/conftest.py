@@ -14,14 +14,14 @@ from clusters import scaled  # noqa: E402
 
 @pytest.fixture(scope="module")
 def expected():
-    """Hashes of the same fits in this process."""
+    """Return hashes of the same fits in this process."""
     X, y = arrays()
     return {kind: sha(model(kind).fit(X, y, max_memory="8GB")) for kind in FITS}
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes; a test that needs more or fewer says so."""
+    """Return a cluster of two worker processes."""
     # A loaded machine takes longer than the default to start a worker in the place of a lost one.
     with dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -39,7 +39,7 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
-    """A client of the cluster, back at two workers."""
+    """Return a client of the cluster, which is back at two workers."""
     with distributed.Client(cluster, set_as_default=False) as connected:
         scaled(cluster, connected, 2)
         yield connected

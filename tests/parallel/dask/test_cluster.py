@@ -13,8 +13,8 @@ from clusters import Trouble, pids, scaled
 from partitioned import arrays, model, sha
 
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.optimize import _checkpoints as climb_log
-from softpolytope.parallel.dask import _blocks as dask_home
+from softpolytope.optimize import _checkpoints as mode_checkpoints
+from softpolytope.parallel.dask import _blocks as dask_blocks
 from softpolytope.parallel.dask import _cluster as dask_cluster
 
 dask = pytest.importorskip("dask")
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 
 
 def test_scheduler_needs_no_package(monkeypatch):
-    """What is run on it is sent whole, not as a name to be imported."""
+    """Functions for the scheduler are pickled by value, not by name."""
     sent = []
     monkeypatch.setattr(dask_cluster, "check_client", lambda _: None)
     client = SimpleNamespace(id="me", run_on_scheduler=None)
@@ -44,7 +44,7 @@ def test_scheduler_needs_no_package(monkeypatch):
 
 
 def test_frozen_worker_is_given_up(client, expected, monkeypatch):
-    """A worker that is stopped, not killed, costs some seconds; awake again, it does no harm."""
+    """A frozen worker costs some seconds, and does no harm when it resumes."""
     X, y = arrays()
     monkeypatch.setattr(dask_cluster, "FROZEN_AFTER", 3.0)
     victim = pids(client)[0]
@@ -61,7 +61,7 @@ def test_frozen_worker_is_given_up(client, expected, monkeypatch):
 
 
 def test_worker_frozen_before_the_fit_is_given_up(cluster, client, expected, monkeypatch):
-    """A worker that stands still from the beginning costs some seconds too; so does one that has nothing imported."""
+    """A worker that is frozen before the fit, with or without the package, costs some seconds."""
     X, y = arrays()
     monkeypatch.setattr(dask_cluster, "FROZEN_AFTER", 4.0)
     scaled(cluster, client, 1)
@@ -77,8 +77,8 @@ def test_worker_frozen_before_the_fit_is_given_up(cluster, client, expected, mon
     assert 3.0 < time.monotonic() - start < 30.0
 
 
-def test_worker_without_the_package_is_told(client, monkeypatch):
-    """The error says what to install where."""
+def test_worker_without_the_package_raises(client, monkeypatch):
+    """The error says what to install on which machines."""
     X, y = arrays()
     submit = dask_cluster.Cluster.submit
 
@@ -91,10 +91,10 @@ def test_worker_without_the_package_is_told(client, monkeypatch):
 
 
 def test_silent_worker_is_given_up(client, expected, monkeypatch):
-    """A worker that lives but does not answer in many times the usual time is not waited for."""
+    """A live worker that takes many times as long as usual is given up."""
     X, y = arrays()
-    monkeypatch.setattr(dask_home, "MIN_PATIENCE", 4.0)
-    monkeypatch.setattr(dask_home, "PATIENCE_FACTOR", 1e-9)
+    monkeypatch.setattr(dask_blocks, "MIN_PATIENCE", 4.0)
+    monkeypatch.setattr(dask_blocks, "PATIENCE_FACTOR", 1e-9)
     address = sorted(client.nthreads())[0]
     busy = []
 
@@ -108,7 +108,7 @@ def test_silent_worker_is_given_up(client, expected, monkeypatch):
 
 
 def test_worker_busy_from_the_beginning_is_not_waited_for(client, expected, monkeypatch):
-    """The others begin; if all are busy, an error says so."""
+    """Other workers start without a busy one; if all are busy, an error says so."""
     X, y = arrays()
     monkeypatch.setattr(dask_cluster, "IMPORT_PATIENCE", 2.0)
     addresses = sorted(client.nthreads())
@@ -134,13 +134,13 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(("kind", "changes"), [("map", {"n_restarts": 3}), ("collapsed", {})])
 def test_lost_scheduler_ends_the_fit_with_a_checkpoint(kind, changes, tmp_path, monkeypatch):
-    """Within thirty seconds an error says where chains or climbs are; they go on elsewhere to the same end."""
+    """Within thirty seconds an error names the checkpoint, from which the fit continues to the same result."""
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)  # noqa: S603
     X, y = arrays()
     folder, killed = tmp_path / "saved", []
-    monkeypatch.setattr(climb_log, "SECONDS_BETWEEN_WRITES", 0.0)  # the climbs of so few rows take less than one
+    monkeypatch.setattr(mode_checkpoints, "SECONDS_BETWEEN_WRITES", 0.0)  # the climbs of so few rows take less than one
 
     def is_time(n_calls, _):
         return n_calls == 80 if kind == "collapsed" else not killed and any(folder.rglob("modes.npz"))

@@ -1,4 +1,4 @@
-"""Predictions of Dask collections: lazy, parallel, the same numbers."""
+"""Lazy predictions of Dask collections."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function",
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Fitted with names, text labels and chains."""
+    """Return a classifier fitted with names, text labels and chains."""
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     return model("collapsed", n_sweeps=40).fit(frame, np.where(y, "in", "out"))
@@ -25,7 +25,7 @@ def fitted():
 @pytest.mark.parametrize("kind", ["array", "frame"])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_lazy_predictions(fitted, method, kind, monkeypatch):
-    """Nothing is computed before it is asked for; chunks, type and shape are known; numbers are those of memory."""
+    """Predictions are lazy, have chunks, type and shape, and equal those in memory."""
     X, _ = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     given = da.from_array(X, chunks=(CHUNK, 3)) if kind == "array" else dd.from_pandas(frame, npartitions=5)
@@ -43,7 +43,7 @@ def test_lazy_predictions(fitted, method, kind, monkeypatch):
 
 
 def test_wrong_columns_are_found_at_once(fitted):
-    """Before anything is computed."""
+    """Wrong columns raise an error before anything is computed."""
     X, _ = rows()
     with pytest.raises(ValueError, match="X has 2 features, but"):
         fitted.predict_proba(da.from_array(X[:, :2], chunks=(CHUNK, 2)))
@@ -55,7 +55,7 @@ def test_wrong_columns_are_found_at_once(fitted):
 
 
 def test_what_is_not_by_row_needs_rows_in_memory(fitted):
-    """Said at once."""
+    """Methods that need rows in memory raise an error at once."""
     X, _ = rows()
     with pytest.raises(ValueError, match=r"X\.compute\(\)"):
         fitted.predict_proba_draws(da.from_array(X, chunks=(CHUNK, 3)))

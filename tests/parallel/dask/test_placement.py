@@ -5,7 +5,7 @@ import pytest
 from clusters import Trouble, scaled
 from partitioned import arrays, model, rows, sha
 
-from softpolytope.parallel.dask import _placement as dask_place
+from softpolytope.parallel.dask import _placement as dask_placement
 
 dask = pytest.importorskip("dask")
 
@@ -17,25 +17,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 
 
 def test_late_worker_gets_partitions(cluster, client, expected, monkeypatch):
-    """A worker that joins in the middle of a fit is given its share."""
+    """A worker that joins during a fit gets its share of the partitions."""
     scaled(cluster, client, 1)
     X, y = arrays()
-    monkeypatch.setattr(dask_place, "BETWEEN_REBALANCES", 0.1)
+    monkeypatch.setattr(dask_placement, "BETWEEN_REBALANCES", 0.1)
     owners = []
-    move_to = dask_place.DaskPartitionStore._move_to
+    move_to = dask_placement.DaskPartitionStore._move_to
 
     def noted(self, slots):
         move_to(self, slots)
         owners.append({slot.address: list(self._slots.values()).count(slot) for slot in slots})
 
-    monkeypatch.setattr(dask_place.DaskPartitionStore, "_move_to", noted)
+    monkeypatch.setattr(dask_placement.DaskPartitionStore, "_move_to", noted)
     Trouble(monkeypatch, lambda n_calls, _: n_calls == 30, lambda: scaled(cluster, client, 2))
     assert sha(model("paper").fit(X, y, client=client)) == expected["paper"]
     assert sorted(owners[0].values()) == [3, 3]
 
 
 def test_persisted_collections_and_default_client(cluster, expected):
-    """Rows that live on the workers already; the current client is found."""
+    """Persisted rows are fitted with the current client."""
     X, y = arrays()
     with distributed.Client(cluster):
         X, y = dask.persist(X, y)
@@ -46,7 +46,7 @@ def test_persisted_collections_and_default_client(cluster, expected):
 
 
 def test_workers_read_files(client, tmp_path):
-    """Memory maps are read by the workers, and only parameters and sums pass the client."""
+    """Workers read memory maps, and only parameters and sums pass the client."""
     for name, array in zip("Xy", rows(), strict=True):
         np.save(tmp_path / f"{name}.npy", array)
     X, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")

@@ -9,7 +9,7 @@ import pytest
 from clusters import Trouble
 from partitioned import arrays, model, sha
 
-from softpolytope.parallel.dask import _placement as dask_place
+from softpolytope.parallel.dask import _placement as dask_placement
 from softpolytope.parallel.dask import _worker as dask_worker
 
 dask = pytest.importorskip("dask")
@@ -22,17 +22,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 
 
 # Places that a worker has rows of; workers do not have this module.
-KEPT_PLACES = "len(__import__('softpolytope.parallel.dask._worker', fromlist=['_CACHES'])._CACHES)"
+N_CACHES = "len(__import__('softpolytope.parallel.dask._worker', fromlist=['_CACHES'])._CACHES)"
 
 
-def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
-    """A worker that was silent for long keeps no rows when the fit is over, though it has no part in it any more."""
+def test_workers_that_were_given_up_release_rows(client, expected, monkeypatch):
+    """A worker that was given up releases its rows at the end of the fit."""
     X, y = arrays()
     silent = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
     place = []
-    make = dask_place.DaskPartitionStore.__init__
+    make = dask_placement.DaskPartitionStore.__init__
     monkeypatch.setattr(
-        dask_place.DaskPartitionStore, "__init__", lambda self, *given: place.append(self) or make(self, *given)
+        dask_placement.DaskPartitionStore, "__init__", lambda self, *given: place.append(self) or make(self, *given)
     )
 
     def give_up():
@@ -45,9 +45,9 @@ def test_workers_that_were_given_up_forget_too(client, expected, monkeypatch):
     assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
     assert trouble.n_done == 1
     deadline = time.monotonic() + 20.0
-    while any(client.run(eval, KEPT_PLACES).values()) and time.monotonic() < deadline:
+    while any(client.run(eval, N_CACHES).values()) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not any(client.run(eval, KEPT_PLACES).values())
+    assert not any(client.run(eval, N_CACHES).values())
 
 
 ENDLESS_FIT = """
@@ -62,23 +62,23 @@ model("collapsed", n_sweeps=10**6).fit(X, y, client=client)
 
 
 def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expected, monkeypatch):
-    """It could not say good-bye; the fit of another client that runs meanwhile keeps what it has."""
-    monkeypatch.setattr(dask_place, "ORPHANS_AFTER", 0.0)
+    """The next fit releases rows of a killed client, but not those of other running fits."""
+    monkeypatch.setattr(dask_placement, "ORPHANS_AFTER", 0.0)
     command = [sys.executable, "-c", ENDLESS_FIT, cluster.scheduler_address]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     killed, alive = (subprocess.Popen(command, env=environment) for _ in range(2))  # noqa: S603
 
-    def wait_for_places(n_places):
+    def wait_for_places(n_stores):
         deadline = time.monotonic() + 60.0
-        while set(client.run(eval, KEPT_PLACES).values()) != {n_places} and time.monotonic() < deadline:
+        while set(client.run(eval, N_CACHES).values()) != {n_stores} and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert set(client.run(eval, KEPT_PLACES).values()) == {n_places}
+        assert set(client.run(eval, N_CACHES).values()) == {n_stores}
 
     try:
         wait_for_places(2)
         killed.kill()
         killed.wait()
-        assert set(client.run(eval, KEPT_PLACES).values()) == {2}
+        assert set(client.run(eval, N_CACHES).values()) == {2}
         X, y = arrays()
         assert sha(model("collapsed").fit(X, y, client=client)) == expected["collapsed"]
         wait_for_places(1)
@@ -90,8 +90,8 @@ def test_rows_of_a_killed_client_are_left_at_the_next_fit(cluster, client, expec
         client.run(dask_worker.release_orphans, {client.id}, 0.0)
 
 
-def test_orphans_are_told_by_the_name_of_their_client(monkeypatch):
-    """Which may have slashes; those used a moment ago entry."""
+def test_orphans_are_found_by_the_name_of_their_client(monkeypatch):
+    """Client names may have slashes; stores used a moment ago stay."""
     monkeypatch.setattr(dask_worker, "_CACHES", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"]))
     monkeypatch.setattr(dask_worker, "_USED", dict.fromkeys(["Client-a/b-1/x", "Client-c-2/y"], time.monotonic()))
     dask_worker.release_orphans({"Client-a/b-1"}, 60.0)
