@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softpolytope.parallel._blocks import SerialBlocks, ThreadBlocks
-from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, merged, tree_sum
+from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, merge_siblings, tree_sum
 
 
 class Block:
@@ -33,8 +33,8 @@ def test_bits_do_not_depend_on_who_adds(n_leaves, rng):
     nodes = {}
     for owner in range(5):
         own = {(0, leaf): leaves[leaf] for leaf in range(n_leaves) if owners[leaf] == owner}
-        nodes |= merged(own, n_leaves)
-    (total,) = merged(nodes, n_leaves).values()
+        nodes |= merge_siblings(own, n_leaves)
+    (total,) = merge_siblings(nodes, n_leaves).values()
     assert total == tree_sum(leaves)
 
 
@@ -46,7 +46,7 @@ def test_order_matters_for_these_numbers(rng):
 
 def test_neighbors_are_few_nodes():
     """A contiguous share of many leaves is sent as a number of nodes that grows as their logarithm."""
-    assert len(merged({(0, leaf): 1.0 for leaf in range(300, 700)}, 1000)) <= 2 * 10
+    assert len(merge_siblings({(0, leaf): 1.0 for leaf in range(300, 700)}, 1000)) <= 2 * 10
 
 
 @pytest.mark.parametrize("n_blocks", [1, GROUP_BLOCKS, GROUP_BLOCKS + 1, 7 * GROUP_BLOCKS + 5, 30 * GROUP_BLOCKS])

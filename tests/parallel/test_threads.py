@@ -61,10 +61,10 @@ def test_a_callback_that_says_true_stops():
     """Only True stops the tasks, not False or None."""
     for answer, is_stopped in ((True, True), (False, False), (None, False)):
         reporting = Reporting(lambda _, answer=answer: answer)
-        reporting.tell(PROGRESS)
+        reporting.report(PROGRESS)
         assert reporting.is_stopped() == is_stopped
         assert not reporting.is_interrupted()
-    Reporting(None).tell(PROGRESS)
+    Reporting(None).report(PROGRESS)
 
 
 class InterruptedPool(ThreadPoolExecutor):

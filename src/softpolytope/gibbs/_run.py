@@ -149,7 +149,7 @@ def _take_turns(chains: list[Chain], reporting: Reporting) -> None:
             if reporting.is_stopped():
                 return
             if not chain.is_done:
-                reporting.tell(chain.advance())
+                reporting.report(chain.advance())
 
 
 def _resume(chains: list[Chain], plan: CheckpointPlan, folder: str, fingerprint: str) -> None:

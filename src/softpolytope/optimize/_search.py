@@ -253,7 +253,7 @@ class Search:
 
     def _report(self, index: int, log_likelihood: float, n_experts: int) -> None:
         """Report that a restart has finished one more optimization."""
-        self._reporting.tell(
+        self._reporting.report(
             Progress(*self._jobs[index], self._n_done + 1, self._n_in_all, "optimizations", log_likelihood, n_experts)
         )
 

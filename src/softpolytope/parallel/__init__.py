@@ -35,7 +35,7 @@ from softpolytope.parallel._partition_blocks import (
     open_partition_store,
 )
 from softpolytope.parallel._partition_cache import AnyFactory, PartitionCache
-from softpolytope.parallel._reduction import Node, fixed_order_sum, merged
+from softpolytope.parallel._reduction import Node, fixed_order_sum, merge_siblings
 from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, run_all
 
 __all__ = [
@@ -68,7 +68,7 @@ __all__ = [
     "collect",
     "fixed_order_sum",
     "make_fingerprint",
-    "merged",
+    "merge_siblings",
     "one_blas_thread",
     "open_partition_store",
     "parse_bytes",

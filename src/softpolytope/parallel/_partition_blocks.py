@@ -16,7 +16,7 @@ from softpolytope.parallel._block_state import BlockFactory, Raw, read_saved_sta
 from softpolytope.parallel._blocks import Block, Block_co, Blocks, Call, Kind, P, Result
 from softpolytope.parallel._memory import allowance
 from softpolytope.parallel._partition_cache import PartitionCache
-from softpolytope.parallel._reduction import merged
+from softpolytope.parallel._reduction import merge_siblings
 
 
 class Source(Protocol):
@@ -144,7 +144,7 @@ class DeferringBlocks(ABC, Generic[Block]):
     def sum(self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs) -> Result:
         """Call a method on every block and return the sum of the results."""
         results = self._run([*self._take_deferred(), Call("sum", method, args, kwargs)])
-        (total,) = merged(results, self._n_partitions).values()
+        (total,) = merge_siblings(results, self._n_partitions).values()
         # An array that a worker has sent may be read-only.
         is_locked = isinstance(total, np.ndarray) and not total.flags.writeable
         return cast("Result", total.copy() if is_locked else total)
@@ -177,7 +177,7 @@ def collect(kind: Kind, results: Iterable[tuple[int, Any]], n_partitions: int) -
     for partition, result in results:
         if kind == "sum":
             collected[0, partition] = result
-            collected = dict(merged(collected, n_partitions))
+            collected = dict(merge_siblings(collected, n_partitions))
         else:
             collected[partition] = result
     return collected

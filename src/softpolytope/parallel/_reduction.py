@@ -33,23 +33,24 @@ def fixed_order_sum(results: Iterable[Result]) -> Result:
 
 def tree_sum(leaves: Sequence[Result]) -> Result:
     """Sum over the tree: neighbors, then the sums of neighbors, and so on."""
-    (total,) = merged({(0, number): leaf for number, leaf in enumerate(leaves)}, len(leaves)).values()
+    (total,) = merge_siblings({(0, number): leaf for number, leaf in enumerate(leaves)}, len(leaves)).values()
     return total
 
 
-def merged(nodes: Mapping[Node, Result], n_leaves: int) -> dict[Node, Result]:
+def merge_siblings(nodes: Mapping[Node, Result], n_leaves: int) -> dict[Node, Result]:
     """Add siblings wherever both are present, from the leaves up.
 
-    A process that has some of the leaves sends what this returns, a few nodes. All of these together, merged again, are
-    one node, the total, and the same additions have been made however the leaves were distributed.
+    A process that has some of the leaves sends the few nodes returned. Merged again, the nodes of all processes are one
+    node, the total, after the same additions for any distribution of the leaves.
 
     Examples
     --------
-    >>> from softpolytope.parallel import merged
-    >>> mine, yours = merged({(0, 0): 1, (0, 1): 2, (0, 2): 3}, 5), merged({(0, 3): 4, (0, 4): 5}, 5)
+    >>> from softpolytope.parallel import merge_siblings
+    >>> mine = merge_siblings({(0, 0): 1, (0, 1): 2, (0, 2): 3}, 5)
+    >>> yours = merge_siblings({(0, 3): 4, (0, 4): 5}, 5)
     >>> mine, yours
     ({(0, 2): 3, (1, 0): 3}, {(0, 3): 4, (2, 1): 5})
-    >>> merged(mine | yours, 5)
+    >>> merge_siblings(mine | yours, 5)
     {(3, 0): 15}
     """
     left = dict(nodes)

@@ -47,7 +47,7 @@ class Reporting:
         self._stop = threading.Event()
         self._is_interrupted = False
 
-    def tell(self, progress: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         """Call the callback, if there is one; it stops the tasks by returning True."""
         if self._callback is not None:
             with self._lock:

@@ -1,4 +1,4 @@
-"""Rows made ready for inference in one pass: NumPy takes one for each operation, in runs as short as a row."""
+"""Rows standardized for inference in one pass; NumPy takes a pass for each operation, in runs as short as a row."""
 
 
 def fill_design(const double[:, ::1] rows, const double[::1] center, const double[::1] scale, double[:, ::1] out):
