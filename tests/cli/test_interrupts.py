@@ -22,11 +22,11 @@ MAIN = "from softpolytope.cli import main; sys.exit(main(sys.argv[1:]))\n"
 TELLING = """
 from pathlib import Path
 from softpolytope.parallel._threads import Reporting
-tell = Reporting.tell
-def told(self, progress):
+report = Reporting.report
+def mark(self, progress):
     Path(os.environ["MARKS"], progress.unit).touch()
-    tell(self, progress)
-Reporting.tell = told
+    report(self, progress)
+Reporting.report = mark
 """
 LONG = ("--sweeps", "1000000")
 FITS = {

@@ -91,7 +91,7 @@ def test_checkpoint_of_partitions(kind, tmp_path):
     X, y = arrays()
     expected = sha(model(kind).fit(X, y, max_memory="8GB"))
     plan = CheckpointPlan(tmp_path, every_sweeps=3)
-    tell = Reporting.tell
+    tell = Reporting.report
 
     def stop(self, progress):
         tell(self, progress)
@@ -99,7 +99,7 @@ def test_checkpoint_of_partitions(kind, tmp_path):
             raise EnoughError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Reporting, "tell", stop)
+        patch.setattr(Reporting, "report", stop)
         with pytest.raises(EnoughError):
             model(kind, checkpoint=plan).fit(X, y, max_memory="8GB")
     assert len(list(tmp_path.rglob("counts*"))) == (1 if kind == "paper" else 0)

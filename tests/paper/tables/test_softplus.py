@@ -38,7 +38,7 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
     X, y = make_circle(100, random_state=0)
     protocol = TableProtocol(n_sweeps=60, n_draws=10)
     whole = SoftplusRegression(5, 2, 0, protocol).fit(X, y)
-    tell, reports = Reporting.tell, []
+    tell, reports = Reporting.report, []
 
     def stop(self, progress):
         reports.append(progress)
@@ -48,7 +48,7 @@ def test_a_checkpoint_resumes_to_the_same_model(tmp_path, monkeypatch):
         return tell(self, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Reporting, "tell", stop)
+        patch.setattr(Reporting, "report", stop)
         with pytest.raises(KeyboardInterrupt):
             SoftplusRegression(5, 2, 0, protocol).fit(X, y, tmp_path / "kept")
     with np.load(next((tmp_path / "kept").rglob("*.npz"))) as saved:

@@ -59,10 +59,10 @@ def test_copies_are_lost_too(client, expected, monkeypatch):
     starts = []
     build_from = dask_blocks.DaskBlocks._build_from
 
-    def noted(self, base, partitions):
+    def noted(self, point, partitions):
         if partitions:
-            starts.append("copies" if base.copies is not None else "new")
-        build_from(self, base, partitions)
+            starts.append("copies" if point.copies is not None else "new")
+        build_from(self, point, partitions)
 
     monkeypatch.setattr(dask_blocks.DaskBlocks, "_build_from", noted)
     alive = dask_cluster.Cluster.find_alive
@@ -96,9 +96,9 @@ def test_copies_of_nothing_are_not_built_from(client, expected, monkeypatch):
 
     def emptied(self):
         replicate(self)
-        for base in self._bases:
-            if base.copies:
-                base.copies = dict.fromkeys(base.copies, client.submit(dict, pure=False))
+        for point in self._replay_points:
+            if point.copies:
+                point.copies = dict.fromkeys(point.copies, client.submit(dict, pure=False))
 
     monkeypatch.setattr(dask_blocks.DaskBlocks, "replicate", emptied)
     sweeps = [0]
@@ -149,7 +149,7 @@ def test_workers_write_the_counts_of_checkpoints(client, tmp_path, expected):
     """A stopped chain of the paper's scan continues from files written by workers."""
     X, y = arrays()
     plan = CheckpointPlan(tmp_path, every_sweeps=3)
-    tell = Reporting.tell
+    tell = Reporting.report
 
     def stop(self, progress):
         tell(self, progress)
@@ -157,7 +157,7 @@ def test_workers_write_the_counts_of_checkpoints(client, tmp_path, expected):
             raise KeyError("enough")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Reporting, "tell", stop)
+        patch.setattr(Reporting, "report", stop)
         with pytest.raises(KeyError, match="enough"):
             model("paper", checkpoint=plan).fit(X, y, client=client)
     assert len(list(tmp_path.rglob("counts6/partition*.npz"))) == 6

@@ -86,7 +86,7 @@ def test_worker_without_the_package_raises(client, monkeypatch):
         return submit(self, slot, function, *("import no_such_package" if function is exec else a for a in arguments))
 
     monkeypatch.setattr(dask_cluster.Cluster, "submit", without)
-    with pytest.raises(ImportError, match="Install it on all workers"):
+    with pytest.raises(ImportError, match="Install the version of the client on all workers"):
         model("map").fit(X, y, client=client)
 
 
