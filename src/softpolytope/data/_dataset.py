@@ -82,8 +82,8 @@ class Dataset(Protocol):
         """Return the blocks of a factory, on the given threads if the rows are in memory."""
         ...
 
-    def sampler(self, make_rng: Callable[[int], Generator]) -> RowSampler:
-        """Return a sampler of the rows; `make_rng` returns the generator of a partition and can be pickled."""
+    def sampler(self, make_rng: Callable[..., Generator]) -> RowSampler:
+        """Return a sampler of the rows; `make_rng(block=...)` is the generator of a partition and can be pickled."""
         ...
 
 
@@ -186,9 +186,9 @@ class InMemoryDataset:
         """Return the blocks of a factory, evaluated on the given threads or in a loop."""
         return blocks_in_memory(factory.build(self, 0), threads)
 
-    def sampler(self, make_rng: Callable[[int], Generator]) -> RowSampler:
+    def sampler(self, make_rng: Callable[..., Generator]) -> RowSampler:
         """Return a sampler that takes rows in a random order."""
-        return InMemorySampler(self, make_rng(0))
+        return InMemorySampler(self, make_rng(block=0))
 
     def weighted(self, row_weights: FloatArray) -> "InMemoryDataset":
         """Return the rows of positive weight, with other weights."""

@@ -81,8 +81,8 @@ class InMemoryRows:
     def prepare(self, *, standardize: bool) -> PreparedData:
         """Return the distinct rows as inference takes them."""
         given = self.dataset()
-        data, transform = standardized_data(given) if standardize else (given, identity_transform(given.n_columns))
         summary = FeatureSummary.from_rows(given)
+        data, transform = standardized_data(given) if standardize else (given, identity_transform(given.n_columns))
         return PreparedData(data, transform, summary, partial(_digest, given), partial(_first_rows, given))
 
 

@@ -80,7 +80,7 @@ class PartitionedDataset:
         """Return the blocks of a factory, made where the partitions are."""
         return self.store.blocks(replace(factory, labeling=self.labeling))
 
-    def sampler(self, make_rng: Callable[[int], Generator]) -> "PartitionedSampler":
+    def sampler(self, make_rng: Callable[..., Generator]) -> "PartitionedSampler":
         """Return a sampler that gives each row a random number."""
         return PartitionedSampler(self, make_rng)
 
@@ -88,7 +88,7 @@ class PartitionedDataset:
 class PartitionedSampler:
     """Samples of rows in partitions: each row has a random number in [0, 1), and a sample those below its share."""
 
-    def __init__(self, data: PartitionedDataset, make_rng: Callable[[int], Generator]) -> None:
+    def __init__(self, data: PartitionedDataset, make_rng: Callable[..., Generator]) -> None:
         self._data, self._make_rng = data, make_rng
         self._samples: list[tuple[int, Blocks[SampledBlock]]] = []  # rows of a sample, and its blocks
         # Enough for the first sample and for rows that are not in it.
@@ -197,12 +197,12 @@ class SampledBlock(RowBlock):
 class SampledBlockFactory(StatelessBlockFactory[EncodedRows, SampledBlock], DatasetBlockFactory[SampledBlock]):
     """Factory of blocks of all rows of a partition or, if the share is finite, of a random sample of them."""
 
-    make_rng: Callable[[int], Generator]
+    make_rng: Callable[..., Generator]
     share: float
 
     def build(self, rows: InMemoryDataset, partition: int) -> list[SampledBlock]:
         """Return the blocks of a partition."""
-        numbers = self.make_rng(partition).random(rows.n_rows)
+        numbers = self.make_rng(block=partition).random(rows.n_rows)
         if np.isfinite(self.share):
             is_chosen = numbers < self.share
             rows, numbers = rows.weighted(np.where(is_chosen, rows.row_weights, 0.0)), numbers[is_chosen]

@@ -43,8 +43,8 @@ class InMemorySampler:
 
     def __init__(self, data: "InMemoryDataset", rng: Generator) -> None:
         self._data = data
-        self._order = rng.permutation(data.n_rows)
-        self._last, self._n_last = data, data.n_rows
+        self._order = rng.permutation(len(data.labels))
+        self._last, self._n_last = data, len(data.labels)
 
     def sample(self, n_rows: int) -> "InMemoryDataset":
         """Return a random sample, in the canonical order of the rows."""

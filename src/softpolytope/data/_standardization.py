@@ -95,10 +95,10 @@ def standardized_data(data: InMemoryDataset) -> tuple[InMemoryDataset, ColumnTra
     Constant columns become zero.
     """
     # The column scales of the data are powers of two that keep squares in range.
-    design, shares = data.design, data.row_weights / data.total_weight
+    design, shares = data.design, data.row_weights / data.row_weights.sum()
     is_sparse = isinstance(design, sparse.csr_array)
     if is_sparse:
-        center, variance = np.zeros(data.n_columns), mean_square(design, shares)
+        center, variance = np.zeros(design.shape[1]), mean_square(design, shares)
     else:
         center, variance = mean_and_variance(design, shares)
     spread = np.sqrt(variance)
@@ -112,7 +112,7 @@ def standardized_data(data: InMemoryDataset) -> tuple[InMemoryDataset, ColumnTra
     if not is_sparse:
         changed[:, 1:][:, is_left[1:]] = 0.0
     transform = ColumnTransform(center * data.column_scale, spread * data.column_scale)
-    return replace(data, design=changed, column_scale=np.ones(data.n_columns)), transform
+    return replace(data, design=changed, column_scale=np.ones(len(spread))), transform
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,8 +143,8 @@ def validate_classes(
 ) -> tuple[Labels, NDArray[np.intp]]:
     """Return the classes and the index of each label; raise unless two classes or more have positive weight."""
     classes, codes = np.unique(y, return_inverse=True)
-    check_classes(classes, np.bincount(codes, weights).astype(np.float64))
     check_known_classes(classes, class_weight, known)
+    check_classes(classes, np.bincount(codes, weights).astype(np.float64))
     return classes, codes
 
 

@@ -15,7 +15,7 @@ from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._mode import FoundMode, Mode, ModeSettings, ModesResult
-from softpolytope.optimize._search import Search, Workers, sampling_generator
+from softpolytope.optimize._search import SAMPLE, Search, Workers
 from softpolytope.parallel import BlockThreads, Reporting, RunOptions, make_fingerprint, one_blas_thread
 
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
@@ -71,9 +71,10 @@ def find_modes(
             folder,
             lambda: make_fingerprint(settings, streams.key, labelings, data.fingerprint),
         )
-        stack.callback(checkpoints.close)
+        if options.checkpoint is not None:
+            stack.callback(checkpoints.close)
         try:
-            sampler = data.sampler(partial(sampling_generator, streams))
+            sampler = data.sampler(partial(streams.generator, labeling=0, chain=0, sweep=0, step=SAMPLE))
             stack.callback(sampler.close)
             workers = Workers(pool, block_threads, reporting)
             search = Search(data, sampler, settings, streams, labelings, workers, checkpoints)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from softpolytope._typing import BoolArray, FloatArray
+from softpolytope._typing import FloatArray
 from softpolytope.data import InMemoryDataset
 from softpolytope.optimize._mode import Mode
 
@@ -39,14 +39,6 @@ def deal_folds(data: InMemoryDataset, n_folds: int, rng: Generator) -> NDArray[n
     folds = np.empty(len(totals), dtype=np.intp)
     folds[order] = np.arange(len(totals)) % n_folds
     return folds[groups]
-
-
-def split_fold(data: InMemoryDataset, is_held_out: BoolArray) -> tuple[InMemoryDataset, InMemoryDataset]:
-    """Return the other rows, and the rows that are held out."""
-    return (
-        data.weighted(np.where(is_held_out, 0.0, data.row_weights)),
-        data.weighted(np.where(is_held_out, data.row_weights, 0.0)),
-    )
 
 
 @dataclass(frozen=True, slots=True)

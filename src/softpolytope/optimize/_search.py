@@ -46,7 +46,6 @@ from softpolytope.optimize._precision_rate import (
     draw_rate_choices,
     is_settled,
     log_probabilities,
-    split_fold,
 )
 from softpolytope.parallel import Blocks, BlockThreads, Progress, Reporting, run_all
 
@@ -66,7 +65,8 @@ ONLY = StoppingRule(300, 1e-15)  # if the precision rate is given, no optimizati
 # Total row weight from which on all restarts share one rate and, in the end, the same rows.
 MIN_ROWS_TO_SHARE = 150
 
-_START, _FOLDS, _SAMPLE, _WEIGHTS, _CHOICE = range(5)
+# Steps of a search, which name its random streams.
+_START, _FOLDS, SAMPLE, _WEIGHTS, _CHOICE = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ class Search:
         workers: Workers,
         checkpoints: ModeCheckpoints,
     ) -> None:
-        self._settings, self._streams, self._labelings = settings, streams, labelings
+        self._settings, self._labelings = settings, labelings
+        self._generator = partial(streams.generator, sweep=0, block=0)
         self._workers, self._reporting, self._checkpoints = workers, workers.reporting, checkpoints
         self._jobs = [(labeling, restart) for labeling in labelings for restart in range(settings.n_restarts)]
         self._data, self._sampler = data, sampler
@@ -102,7 +103,9 @@ class Search:
         self._precision_rates = np.full(settings.n_restarts, 1.0 if rate == "learned" else float(rate))
         self._losses: dict[float, float] = {}
         self._modes = [
-            self._log_posterior.random_start(settings.n_layers, self._generator(_START, labeling, restart))
+            self._log_posterior.random_start(
+                settings.n_layers, self._generator(labeling=labeling, chain=restart, step=_START)
+            )
             for labeling, restart in self._jobs
         ]
         self._sample_sizes = _sample_sizes(data.n_rows)
@@ -110,9 +113,6 @@ class Search:
         self._has_few_rows = data.total_weight < MIN_ROWS_TO_SHARE
         self._is_continued = False  # whether it started from the modes of an earlier search
         self._n_in_all = max_optimizations(data.n_rows, settings.prior)
-
-    def _generator(self, step: int, labeling: int = 0, restart: int = 0) -> np.random.Generator:
-        return self._streams.generator(labeling=labeling, chain=restart, sweep=0, step=step, block=0)
 
     def start_from(self, earlier: ModesResult) -> None:
         """Continue from the modes of an earlier search, under its precision rates."""
@@ -134,11 +134,12 @@ class Search:
         """Optimize under one precision rate after the other; every restart keeps the modes of its best rate."""
         n_restarts = self._settings.n_restarts
         sample = self._sampler.sample(self._sample_sizes[0])
-        folds = deal_folds(sample, max(n_restarts, MIN_FOLDS), self._generator(_FOLDS))
-        parts = [split_fold(sample, folds == restart) for restart in range(n_restarts)]
-        fitted = [parts[restart][0].flipped() if labeling else parts[restart][0] for labeling, restart in self._jobs]
+        folds = deal_folds(sample, max(n_restarts, MIN_FOLDS), self._generator(labeling=0, chain=0, step=_FOLDS))
+        in_fold = [np.where(folds == restart, sample.row_weights, 0.0) for restart in range(n_restarts)]
+        held_out = [sample.weighted(weights) for weights in in_fold]
+        others = [sample.weighted(np.where(weights > 0.0, 0.0, sample.row_weights)) for weights in in_fold]
+        fitted = [others[restart].flipped() if labeling else others[restart] for labeling, restart in self._jobs]
         blocks = [row_blocks(rows, self._workers.block_threads) for rows in fitted]
-        held_out = [part[1] for part in parts]
         weights = np.concatenate([rows.row_weights for rows in held_out])
         trials: list[RateTrial] = []
         modes = self._modes
@@ -155,7 +156,7 @@ class Search:
                 break
         choice = np.full(n_restarts, np.argmin(list(self._losses.values())))
         if self._has_few_rows:
-            choice = draw_rate_choices(trials, weights, n_restarts, self._generator(_CHOICE))
+            choice = draw_rate_choices(trials, weights, n_restarts, self._generator(labeling=0, chain=0, step=_CHOICE))
         self._precision_rates = np.array([trials[number].rate for number in choice])
         self._modes = [trials[choice[restart]].modes[index] for index, (_, restart) in enumerate(self._jobs)]
         self._n_done = len(RATE_GRID)
@@ -216,7 +217,7 @@ class Search:
                 n_rows,
                 is_flipped=bool(labeling),
                 threads=self._workers.block_threads,
-                rng=self._generator(_WEIGHTS, restart=restart) if is_weighted else None,
+                rng=self._generator(labeling=0, chain=restart, step=_WEIGHTS) if is_weighted else None,
             )
             for labeling, restart in self._jobs
             if is_weighted or restart == 0
@@ -271,11 +272,6 @@ class Search:
         return ModesResult(
             self._by_labeling(modes), self._precision_rates, self._losses, not is_stopped, is_interrupted
         )
-
-
-def sampling_generator(streams: Streams, partition: int) -> np.random.Generator:
-    """Return the generator of the random sample of a partition."""
-    return streams.generator(labeling=0, chain=0, sweep=0, step=_SAMPLE, block=partition)
 
 
 def max_optimizations(n_rows: int, prior: Prior) -> int:
