@@ -44,7 +44,7 @@ def _ctrl_c_is_heard():
 
 @pytest.fixture
 def press(monkeypatch):
-    """Have Ctrl-C pressed at the n-th sweep or climb, once."""
+    """Have Ctrl-C pressed at the n-th sweep or optimization, once."""
 
     def at(n_before):
         calls = count()
@@ -104,7 +104,7 @@ def test_cross_validation_has_no_score_of_an_interrupted_fit(kind, press):
 
 
 def test_what_was_reached_stays(press):
-    """Draws made by then predict, and warm_start goes on to those of one run."""
+    """Draws made by then predict, and warm_start continues to those of one run."""
     X, y = ROWS["two classes"]
     press(60)
     interrupted = model("collapsed", warm_start=True)

@@ -1,4 +1,4 @@
-"""Model files hold what a fit needs to go on: loaded and continued is continued, to the last bit."""
+"""Model files hold the state from which a fit continues: a loaded model continues to the same bits."""
 
 from dataclasses import replace
 
@@ -93,7 +93,7 @@ def test_loaded_then_continued_is_continued(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["map", "collapsed", "batches"])
-def test_without_its_state_a_model_does_not_go_on(kind, tmp_path):
+def test_without_its_state_a_model_does_not_continue(kind, tmp_path):
     """It says what is missing, and still predicts; a clone starts from scratch."""
     X, y = rows_of(kind)
     model = start_online(kind)
@@ -116,7 +116,7 @@ def test_without_its_state_a_model_does_not_go_on(kind, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["map", "gibbs"])
-def test_files_of_earlier_versions_do_not_go_on(name):
+def test_files_of_earlier_versions_do_not_continue(name):
     """They hold no state."""
     X, is_inside = fixture_module().rows()
     with pytest.raises(ValueError, match=r"warm_start cannot continue.*written by an earlier version"):
@@ -134,7 +134,7 @@ def test_a_fit_after_batches_says_that_it_starts_from_scratch(tmp_path):
 
 
 @pytest.mark.parametrize("inference", ["map", "gibbs"])
-def test_table_models_go_on(inference, tmp_path):
+def test_table_models_continue(inference, tmp_path):
     """In memory and from a file alike; a table of other columns is refused."""
     table = fixture_module().table()
     own = MODES if inference == "map" else CHAINS | {"n_chains": 1, "n_sweeps": 10}
@@ -236,7 +236,7 @@ def test_states_of_another_model_are_refused():
             other.set_params(n_sweeps=20).fit(X, y)
 
 
-def test_table_models_of_fractions_go_on(tmp_path):
+def test_table_models_of_fractions_continue(tmp_path):
     """Labels such as 0.5 and 1.5 are fitted as 0 and 1, and named again."""
     table = fixture_module().table()
     table["inside"] = [0.5 if cell == "no" else 1.5 for cell in table["inside"]]

@@ -26,7 +26,7 @@ def moons():
 
 @pytest.fixture(scope="module")
 def fitted(moons):
-    """Chains on 20 of them; whether they agree is no matter here."""
+    """Chains on 20 of them; whether they agree does not matter here."""
     X, y = moons
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -117,7 +117,7 @@ def test_many_rows_are_the_same_at_every_call(fitted, moons, monkeypatch):
 
 
 def test_few_rows_use_no_random_numbers(moons):
-    """A RandomState stays as it was, and goes on only for twelve rows about parameters."""
+    """A RandomState stays as it was, and changes only for twelve rows about parameters."""
     X, y = moons
     state = np.random.RandomState(0)  # scikit-learn takes these
     # One chain: two so short would warn that they disagree.

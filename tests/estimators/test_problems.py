@@ -1,0 +1,103 @@
+"""Fits of one class against the rest: lost, interrupted, stopped, and where their chains start."""
+
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_moons
+
+from softpolytope import (
+    SumStackSoftplusClassifier,
+)
+from softpolytope.estimators import _base, _problems
+from softpolytope.exceptions import BlocksLostError
+from softpolytope.optimize._mode import LogPosterior
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def moons():
+    """Two half circles, 200 rows."""
+    return make_moons(200, noise=0.2, random_state=0)
+
+
+def interrupted(function):
+    """The same, but Ctrl-C is pressed when it is called for the first time."""
+    is_pressed = threading.Event()
+
+    def pressed(*given, **named):
+        if not is_pressed.is_set():
+            is_pressed.set()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.5)
+        return function(*given, **named)
+
+    return pressed
+
+
+def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
+    """What was saved can be gone on from only with the seed, which may have been drawn."""
+    given = []
+
+    def lost(task, *_):
+        given.append(task.seed[0])
+        raise BlocksLostError("The chains are saved somewhere.")
+
+    monkeypatch.setattr(_problems, "_fit_modes", lost)
+    with pytest.raises(BlocksLostError) as raised:
+        SumStackSoftplusClassifier().fit(*moons)
+    assert str(raised.value) == f"The chains are saved somewhere. Use random_state={given[0]}, the seed of this fit."
+
+
+def test_an_interrupt_of_the_start_ends_the_fit(moons, monkeypatch, tmp_path):
+    """Chains from half-way up would be others than the seed's, and be taken for them when the fit is resumed."""
+    X, y = moons
+    settings = SHORT | {"start": "map", "checkpoint": tmp_path}
+    with monkeypatch.context() as patch:
+        patch.setattr(LogPosterior, "maximize", interrupted(LogPosterior.maximize))
+        with pytest.raises(KeyboardInterrupt):
+            SumStackSoftplusClassifier(**settings).fit(X, y)
+    resumed = SumStackSoftplusClassifier(**settings).fit(X, y)
+    plain = SumStackSoftplusClassifier(**settings | {"checkpoint": None}).fit(X, y)
+    assert np.array_equal(resumed.predict_proba(X), plain.predict_proba(X))
+
+
+def test_stopped_fits(moons, monkeypatch):
+    """A stop leaves a model of two classes with a warning; with classes still to fit it is an error that says so."""
+
+    def stopped(model, n_classes):
+        monkeypatch.setattr(_base, "make_callback", lambda *_: lambda progress: progress.n_done == 40)
+        X, y = moons if n_classes == 2 else load_iris(return_X_y=True)
+        return model.fit(X, y)
+
+    long = {**SHORT, "n_sweeps": 5000, "n_burn_in": 10, "verbose": 1}
+    with pytest.warns(UserWarning, match="stopped early"):
+        model = stopped(SumStackSoftplusClassifier(**long), 2)
+    assert model.log_likelihood_[0].shape[1] < 5000
+    assert model.predict_proba_draws(moons[0]).shape[0] > 0
+    with pytest.raises(RuntimeError, match="2 classes still to fit"):
+        stopped(SumStackSoftplusClassifier(**long), 3)
+
+
+def test_chains_may_begin_at_modes(moons):
+    """Each at its own; they are where chains from random places get to later."""
+    X, y = moons
+    first = {}
+    for start in ("random", "map"):
+        model = SumStackSoftplusClassifier(
+            inference="gibbs", start=start, n_sweeps=10, n_chains=3, max_experts=6, random_state=0
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        first[start] = model.log_likelihood_[0][:, 0]
+    assert len(set(first["map"].tolist())) == 3
+    assert first["map"].min() > first["random"].max()
+    with pytest.raises(ValueError, match="start must be one of 'map', 'random'; got 'mode'"):
+        model.set_params(start="mode").fit(X, y)
