@@ -1,7 +1,6 @@
 """Coefficients of a layer given Polya-Gamma weights, and the precisions of all coefficients."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -29,14 +28,13 @@ class LayerSums:
     @classmethod
     def from_rows(cls, rows: InMemoryDataset, pg_weights: FloatArray, slopes: FloatArray) -> "LayerSums":
         """Sum over rows, given their weights and linear terms, (rows, experts)."""
-        design: Any = rows.design  # dense or sparse, whose common interface has no type
+        design = rows.design
         n_columns, n_experts = rows.n_columns, pg_weights.shape[1]
         pairs = np.zeros((n_columns * (n_columns + 1) // 2, n_experts))
         linear = np.zeros((n_columns, n_experts))
-        if sparse.issparse(rows.design):
-            entries = (design.data, design.indices, design.indptr)
-            _gram.add_sparse(*entries, n_columns, pg_weights, pairs)
-            _gram.add_linear_sparse(*entries, slopes, linear)
+        if isinstance(design, sparse.csr_array):
+            _gram.add_sparse(design.data, design.indices, design.indptr, n_columns, pg_weights, pairs)
+            _gram.add_linear_sparse(design.data, design.indices, design.indptr, slopes, linear)
         else:
             _gram.add_dense(design, pg_weights, pairs)
             _gram.add_linear_dense(design, slopes, linear)
