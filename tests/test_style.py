@@ -90,7 +90,6 @@ LIMITS = {
         "estimators": 4,
         "export": 5,
         "geometry": 1,
-        "gibbs": 1,
         "inspection": 3,
         "model": 2,
         "parallel": 2,
