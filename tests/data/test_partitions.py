@@ -35,7 +35,7 @@ def test_samples_grow_where_the_rows_are(monkeypatch):
     X, y = arrays()
     for module in (search, sampling, data_partitions):
         monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
-    monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that all sizes are climbed with
+    monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that samples of all sizes are used
     sizes = []
     blocks_of = PartitionedSampler.blocks
     monkeypatch.setattr(

@@ -58,8 +58,8 @@ def test_summary_does_not_depend_on_threads(tmp_path, rng):
         with threadpool_limits(limit, user_api="blas"):
             files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy"]
             source = open_source(*files, None, has_client=False, is_limited=True)
-            with partition_blocks.open_partition_store(source, None, 2**31, 1) as place:
-                survey = DataSummary.from_store(place, None)
-        moments = [item for _, item in sorted(survey.by_label.items())]
+            with partition_blocks.open_partition_store(source, None, 2**31, 1) as store:
+                summary = DataSummary.from_store(store, None)
+        moments = [item for _, item in sorted(summary.by_label.items())]
         found.add(b"".join(item.mean.tobytes() + item.square.tobytes() for item in moments))
     assert len(found) == 1

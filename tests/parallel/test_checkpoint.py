@@ -216,21 +216,21 @@ def test_optimizations_are_kept_to_the_bit(tmp_path):
     rng = np.random.default_rng(0)
     plan = CheckpointPlan(tmp_path)
     log = mode_checkpoints.ModeCheckpoints(plan, "one", lambda: "the same")
-    assert log.find("climb0") is None
-    climbs = {
-        f"climb{number}": mode_checkpoints.OptimizedMode(
+    assert log.find("optimization0") is None
+    results = {
+        f"optimization{number}": mode_checkpoints.OptimizedMode(
             mode_checkpoints.Mode(rng.standard_normal((number + 1, 2, 3)), rng.standard_normal(number + 1)),
             -1.5 * number,
             1,
         )
         for number in range(4)
     }
-    for name, climbed in climbs.items():
-        log.add(name, climbed)
+    for name, result in results.items():
+        log.add(name, result)
     log.close()
     again = mode_checkpoints.ModeCheckpoints(plan, "one", lambda: "the same")
-    for name, climbed in climbs.items():
+    for name, result in results.items():
         found = again.find(name)
-        assert np.array_equal(found.mode.coefficients, climbed.mode.coefficients)
-        assert np.array_equal(found.mode.log_weights, climbed.mode.log_weights)
-        assert (found.log_likelihood, found.n_experts) == (climbed.log_likelihood, climbed.n_experts)
+        assert np.array_equal(found.mode.coefficients, result.mode.coefficients)
+        assert np.array_equal(found.mode.log_weights, result.mode.log_weights)
+        assert (found.log_likelihood, found.n_experts) == (result.log_likelihood, result.n_experts)

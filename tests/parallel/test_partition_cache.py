@@ -30,9 +30,9 @@ def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
     visits = []
     run = cache.PartitionCache.run
 
-    def watched(self, home, at, calls):
-        visits.append((self._entries[home, at].blocks is not None, self._entries[home, at].is_compact))
-        return run(self, home, at, calls)
+    def watched(self, owner, at, calls):
+        visits.append((self._entries[owner, at].blocks is not None, self._entries[owner, at].is_compact))
+        return run(self, owner, at, calls)
 
     monkeypatch.setattr(cache.PartitionCache, "run", watched)
     for room in (0, 40_000, 300_000):
@@ -68,14 +68,14 @@ class SlowFactory(StatelessBlockFactory):
 def test_threads_that_share_blocks_make_them_once():
     """Blocks are made once for all threads, and their release frees all memory."""
     kept = cache.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 10**6))
-    for home in "abc":
+    for owner in "abc":
         factory = SlowFactory()
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda _, home=home, factory=factory: kept.ensure(home, 0, factory), range(8)))
+            list(pool.map(lambda _, owner=owner, factory=factory: kept.ensure(owner, 0, factory), range(8)))
         assert factory.n_made == 1
     rows_alone = kept._used - 3000
-    for home in "abc":
-        kept.release(home)
+    for owner in "abc":
+        kept.release(owner)
     assert kept._used == rows_alone
 
 
@@ -83,7 +83,7 @@ def test_threads_do_not_take_more_room_than_there_is():
     """Threads cannot reserve the same memory twice."""
     kept = cache.PartitionCache(lambda _: (np.zeros((2, 1)), np.zeros(2), None), Allowance(2**30, 2, 20_500))
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda home: kept.ensure(str(home), 0, SlowFactory()), range(60)))
+        list(pool.map(lambda owner: kept.ensure(str(owner), 0, SlowFactory()), range(60)))
     in_memory = sum(entry.blocks is not None for entry in kept._entries.values())
     assert in_memory == 20
     assert kept._used <= 20_500

@@ -140,7 +140,7 @@ def test_nothing_as_long_as_the_rows_travels(client, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(dask_blocks.DaskBlocks, "_ask_all", noted)
             model("paper", n_sweeps=3).fit(*given, client=client)
-        sizes[copies] = found[1:]  # the first is the survey, which brings a few rows for diagnostics
+        sizes[copies] = found[1:]  # the first is the summary, which returns a few rows for diagnostics
     assert len(sizes[1]) == len(sizes[10])
     np.testing.assert_allclose(sizes[1], sizes[10], rtol=0.05)
 
