@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, roc_auc_score
 
-from softpolytope.report import Calibration, evaluate, score_predictions
-from softpolytope.report._scores import score_majority_vote
+from softpolytope.report import Calibration, evaluate
+from softpolytope.report._scores import score_majority_vote, score_predictions
 
 
 def made(rng, n_rows, n_classes, digits=2):

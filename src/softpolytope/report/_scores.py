@@ -175,13 +175,6 @@ def score_predictions(
 
     Labels and decisions are indices of classes. The Brier score is half the squared distance between the probabilities
     and the label: with two classes, the mean of (P(y = 1) - y)^2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softpolytope.report import score_predictions
-    >>> score_predictions(np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0])).error
-    0.5
     """
     own = probabilities[np.arange(len(codes)), codes]
     squares = (probabilities**2).sum(axis=1) - 2.0 * own + 1.0
