@@ -195,9 +195,9 @@ def test_class_weights_by_name():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "b": ["q"] * len(X)}), "column 'b' of X holds 'q'"),
-        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "when": pd.Timestamp("2020-01-01")}), "column 'when' of X holds"),
-        (lambda pd, X: [[row[0], "low"] for row in X.tolist()], "column 1 of X holds 'low'"),  # noqa: ARG005
+        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "b": ["q"] * len(X)}), "Column 'b' of X holds 'q'"),
+        (lambda pd, X: pd.DataFrame({"a": X[:, 0], "when": pd.Timestamp("2020-01-01")}), "Column 'when' of X holds"),
+        (lambda pd, X: [[row[0], "low"] for row in X.tolist()], "Column 1 of X holds 'low'"),  # noqa: ARG005
     ],
 )
 def test_columns_without_numbers_are_named(make, message, moons):

@@ -1,4 +1,8 @@
-"""The four classifiers: one expert or many, one layer or several."""
+"""The four classifiers: one expert or many, one layer or several.
+
+The signatures of the four constructors repeat each other on purpose: scikit-learn reads the parameters of a class from
+its constructor, and so do editors and type checkers.
+"""
 
 from typing import TypeVar
 
