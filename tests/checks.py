@@ -41,10 +41,15 @@ def variance_pvalue(draws, mean, variance):
 
 
 def ks_pvalue(draws, cdf):
-    """One-sample Kolmogorov-Smirnov test against a continuous distribution function."""
+    """One-sample Kolmogorov-Smirnov test against a continuous distribution function.
+
+    It is evaluated at 20,000 of the draws and interpolated between them. As it never falls, the distance is wrong by
+    less than its growth between two of these, 5e-5 under the law tested: a fortieth of the critical 2.2e-3.
+    """
     ordered = np.sort(draws)
-    values = cdf(ordered)
     n = len(ordered)
+    knots = ordered[np.unique(np.linspace(0, n - 1, min(n, 20_000)).astype(int))]
+    values = np.interp(ordered, knots, cdf(knots))
     ranks = np.arange(n)
     distance = max((values - ranks / n).max(), ((ranks + 1) / n - values).max())
     return stats.kstwobign.sf(distance * np.sqrt(n))
