@@ -1,5 +1,8 @@
 """Fitted models, and functions that run their exports."""
 
+import copy
+import functools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -11,12 +14,17 @@ KINDS = ["binary", "three", "one side"]
 
 def fitted(kind, estimate="best", n_draws=10):
     """Return a model of some kind, and rows near and far from those it was fitted to."""
+    return copy.deepcopy(_fit(kind, estimate, n_draws))
+
+
+@functools.cache
+def _fit(kind, estimate, n_draws):
     X, codes = load_iris(return_X_y=True)
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
     model = SumStackSoftplusClassifier(
         inference="gibbs",
         start="random",
-        n_sweeps=60,
+        n_sweeps=30,
         max_experts=5,
         random_state=0,
         estimate=estimate,

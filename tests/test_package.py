@@ -13,8 +13,17 @@ import pytest
 
 import softpolytope
 
+# Those whose examples fit several models, or wait for a compiler.
+SLOW_MODULES = {
+    "softpolytope.estimators._classifiers",
+    "softpolytope.estimators._explain",
+    "softpolytope.estimators._partial_fit",
+    "softpolytope.estimators._uncertainty",
+    "softpolytope.paper.baselines._adaptive_hyperplanes",
+    "softpolytope.tabular._classifier",
+}
 MODULES = [
-    module.name
+    pytest.param(module.name, marks=[pytest.mark.slow] * (module.name in SLOW_MODULES))
     for module in pkgutil.walk_packages(softpolytope.__path__, "softpolytope.")
     if not module.name.endswith("__main__")
 ]
@@ -77,6 +86,7 @@ def test_import_is_light():
     assert "numpy" in loaded[1]
 
 
+@pytest.mark.slow
 def test_readme_examples_print_the_stated_output(capsys):
     """The Python code of the README runs, and prints what the README says it prints.
 

@@ -90,7 +90,7 @@ def test_the_table_may_come_after_options(files, capsys):
 @pytest.mark.parametrize("fixed", [["income"], ["age", "income", "children"]])
 def test_fixed_columns_stay(files, capsys, fixed):
     """Numbers, named one by one or together; categories change where no number may. Changed rows are decided so."""
-    options = ["--rows", "0,1,2,3,4,5,6,7,8,9", "--counterfactual", "--json"]
+    options = ["--rows", "0,1,2,3", "--counterfactual", "--json"]
     main(["explain", *files, *options])
     free = [row["counterfactual"] for row in json.loads(capsys.readouterr().out)["rows"]]
     assert any(change["column"] in fixed for row in free for change in row["changes"])  # else this tests nothing

@@ -50,6 +50,7 @@ def make_sets(folder, rng):
     np.savez(folder / "a9a.npz", **ones, **starts, y_train=y, y_test=y, n_features=4)
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_and_drawn_again_without_fitting(tmp_path, capsys):
     """Pictures and models; a second run fits nothing, another seed does."""
     command = ["figures", "--out", str(tmp_path), *FEW, "--jobs", "1", "--only", "1", "11"]

@@ -30,6 +30,7 @@ def test_one_partition_is_as_good_as_memory():
     assert abs(log_loss(y, here.predict_proba(X)) - log_loss(y, there.predict_proba(X))) < 0.01
 
 
+@pytest.mark.slow
 def test_samples_grow_where_the_rows_are(monkeypatch):
     """The first sample is gathered, larger ones stay in their partitions, and memory limits change no bit."""
     X, y = arrays()

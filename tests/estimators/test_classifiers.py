@@ -17,7 +17,7 @@ from softpolytope.model._softplus import positive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,7 @@ def fitted(moons):
     return SumStackSoftplusClassifier(**SHORT).fit(*moons)
 
 
+@pytest.mark.slow
 def test_geometry_of_the_four():
     """Ring around a disc: a sum separates one labeling, a stack the other; one hyperplane neither."""
     X, y = make_circles(200, factor=0.35, noise=0.08, random_state=0)
@@ -118,7 +119,7 @@ def test_more_classes():
     """One regression per class; probabilities sum to one, draws and intervals have a class axis."""
     X, y = load_iris(return_X_y=True)
     model = SumStackSoftplusClassifier(
-        inference="gibbs", start="random", n_sweeps=200, max_experts=5, random_state=0
+        inference="gibbs", start="random", n_sweeps=100, max_experts=5, random_state=0
     ).fit(X, y)
     assert model.score(X, y) > 0.93
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
@@ -129,14 +130,14 @@ def test_more_classes():
     assert len(model.coefficients_) == 6
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 2024.0, -1e9])
-def test_constant_columns_change_nothing(value, moons):
+def test_constant_columns_change_nothing(moons):
     """A column of one number, however large, leaves the fit as good as a column of zeros does."""
     X, y = moons
-    plain = SumStackSoftplusClassifier(**SHORT).fit(np.column_stack([X, np.zeros(len(y))]), y)
-    rows = np.column_stack([X, np.full(len(y), value)])
-    model = SumStackSoftplusClassifier(**SHORT).fit(rows, y)
-    assert model.score(rows, y) == pytest.approx(plain.score(np.column_stack([X, np.zeros(len(y))]), y), abs=0.05)
+    scores = []
+    for value in (0.0, 1.0, 2024.0, -1e9):
+        rows = np.column_stack([X, np.full(len(y), value)])
+        scores.append(SumStackSoftplusClassifier(**SHORT).fit(rows, y).score(rows, y))
+    assert scores == pytest.approx([scores[0]] * 4, abs=0.05)
 
 
 def test_weights_in_any_order_merge_alike():
@@ -149,6 +150,7 @@ def test_weights_in_any_order_merge_alike():
     assert np.array_equal(*fits)
 
 
+@pytest.mark.slow
 def test_without_weights_it_is_logistic_regression(moons):
     """fit_weight=False has posterior means near the maximum of a logistic regression with as wide a prior."""
     X, y = moons

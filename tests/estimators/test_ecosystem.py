@@ -37,6 +37,7 @@ def test_pipeline(moons):
     assert pipeline.score(X * 50.0, y) > 0.9
 
 
+@pytest.mark.slow
 def test_grid_search(moons):
     """Two layers beat none; the best parameters are those of the best score."""
     X, y = moons

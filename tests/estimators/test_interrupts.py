@@ -144,7 +144,7 @@ def test_ctrl_c_in_the_last_sweep_is_raised_once(press):
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [("map", {"n_restarts": 2}), ("map, two threads", {"n_restarts": 2}), ("paper", {"n_sweeps": 60, "n_draws": 20})],
+    [("map", {"n_restarts": 2}), ("map, two threads", {"n_restarts": 2}), ("paper", {"n_sweeps": 40, "n_draws": 10})],
 )
 def test_a_checkpoint_resumes_to_the_same_bits(kind, changes, rows, press, tmp_path):
     """In another classifier, as in another process."""

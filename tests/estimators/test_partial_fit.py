@@ -78,7 +78,7 @@ def test_batches_teach():
     (X, y), (X_test, y_test) = (make_moons(4000, noise=0.25, random_state=seed) for seed in (0, 1))
     X, X_test = (rows * [3.0, 0.01] + [100.0, -5.0] for rows in (X, X_test))
     names = np.array(["left", "right"])
-    model = SumStackSoftplusClassifier(**SMALL)
+    model = SumStackSoftplusClassifier(**SMALL | {"n_restarts": 1})
 
     def loss_of(model):
         return -np.log(model.predict_proba(X_test)[np.arange(4000), y_test]).mean()
@@ -186,7 +186,7 @@ def test_batches_may_be_sparse_or_dense(offset):
     X, y = make_moons(2000, noise=0.2, random_state=0)
     X = X + offset
     for order in ((np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)):
-        model = SumStackSoftplusClassifier(**SMALL).fit(order[0](X[:1000]), y[:1000])
+        model = SumStackSoftplusClassifier(**SMALL | {"n_restarts": 1}).fit(order[0](X[:1000]), y[:1000])
         before = model.score(X, y)
         for rows in np.split(np.arange(1000, 2000), 4):
             model.partial_fit(order[1](X[rows]), y[rows])

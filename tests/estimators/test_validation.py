@@ -99,7 +99,7 @@ def test_wrong_names_come_before_text():
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 6, "random_state": 0}
+SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def moons():
 def test_class_weight_moves_the_boundary(moons):
     """A heavier class is predicted more often; "balanced" undoes an imbalance."""
     X, y = moons
-    plain = SoftplusClassifier(inference="gibbs", start="random", n_sweeps=300, random_state=0)
+    plain = SoftplusClassifier(inference="gibbs", start="random", n_sweeps=100, random_state=0)
     heavy = clone(plain).set_params(class_weight={0: 1.0, 1: 10.0})
     assert heavy.fit(X, y).predict(X).sum() > plain.fit(X, y).predict(X).sum()
     kept = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]])

@@ -1,5 +1,7 @@
 """Model files hold the state from which a fit continues: a loaded model continues to the same bits."""
 
+import copy
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -20,10 +22,10 @@ CHAINS = {"inference": "gibbs", "start": "random", "n_chains": 2, "n_sweeps": 16
 KINDS = [
     "map",
     "map of few rows",
-    "map of three",
+    pytest.param("map of three", marks=pytest.mark.slow),
     "collapsed",
     "paper",
-    "chains of three",
+    pytest.param("chains of three", marks=pytest.mark.slow),
     "batches",
     "batch after fit",
 ]
@@ -39,6 +41,11 @@ def rows_of(kind):
 
 def start_online(kind):
     """A fitted classifier."""
+    return copy.deepcopy(_start(kind))
+
+
+@functools.cache
+def _start(kind):
     X, y = rows_of(kind)
     chains = CHAINS | {"scan": "paper" if kind == "paper" else "auto"}
     is_chains = kind in ("collapsed", "paper", "chains of three")

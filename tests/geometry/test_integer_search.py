@@ -84,25 +84,25 @@ def test_files_keep_integer_features(model, tmp_path):
 def test_counterfactuals_keep_integers_by_default(model):
     """Years stay integers, a binary feature at most switches, and every point flips the prediction."""
     X, _ = patients()
-    found = model.counterfactual(X[:10])
+    found = model.counterfactual(X[:4])
     assert found.is_found.all()
     assert (found.points[:, :2] == np.round(found.points[:, :2])).all()
     assert set(found.points[:, 0]) <= {0.0, 1.0}
     assert (model.predict(found.points) == found.counterfactual_class).all()
     assert (found.counterfactual_class != found.predicted).all()
-    np.testing.assert_array_equal(found.points, model.counterfactual(X[:10], integer=[0, 1]).points)
+    np.testing.assert_array_equal(found.points, model.counterfactual(X[:4], integer=[0, 1]).points)
 
 
 def test_users_can_choose_the_integer_features(model):
     """Users can choose no integers, other integers, or wider bounds of a switch; fractions are then nearer."""
     X, _ = patients()
-    default, plain = model.counterfactual(X[:10]), model.counterfactual(X[:10], integer=())
+    default, plain = model.counterfactual(X[:4]), model.counterfactual(X[:4], integer=())
     assert (plain.distances <= default.distances * (1.0 + 1e-9)).all()
     assert (plain.points[:, :2] != np.round(plain.points[:, :2])).any()
-    ages = model.counterfactual(X[:10], integer=[1]).points
+    ages = model.counterfactual(X[:4], integer=[1]).points
     assert (ages[:, 1] == np.round(ages[:, 1])).all()
     assert (ages[:, 0] != np.round(ages[:, 0])).any()
-    wide = model.counterfactual(X[:10], bounds={0: (-5, 5)}, fixed=[1, 2, 3, 4])
+    wide = model.counterfactual(X[:4], bounds={0: (-5, 5)}, fixed=[1, 2, 3, 4])
     assert set(wide.points[wide.is_found, 0]) - {0.0, 1.0}
 
 

@@ -71,6 +71,7 @@ def test_reflection_on_both_sides_of_the_threshold(monkeypatch):
     assert above_pvalue(range(16), law) < 1e-3
 
 
+@pytest.mark.slow
 def test_chains_move_where_positives_are_rare(rng):
     """Weights are then below the threshold, and step sizes must not be learned from moves that are not made."""
     X = rng.normal(size=(3000, 2))

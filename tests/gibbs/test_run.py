@@ -27,11 +27,11 @@ def test_threads_do_not_change_a_draw(moves):
     rows = circle_rows()
     for n_chains in (1, 3):
         runs = [
-            digest(run_chains(rows, settings(moves), 7, n_chains, (0, 1), RunOptions(n_threads=n)))
+            digest(run_chains(rows, settings(moves, 12), 7, n_chains, (0, 1), RunOptions(n_threads=n)))
             for n in (1, 2, 4, 8)
         ]
         assert len(set(runs)) == 1
-    assert digest(run_chains(rows, settings(moves), 8, 3, (0, 1))) not in runs
+    assert digest(run_chains(rows, settings(moves, 12), 8, 3, (0, 1))) not in runs
 
 
 def test_chains_alone_and_together():
@@ -169,7 +169,7 @@ def test_interrupt_leaves_a_usable_result(n_threads):
     assert len(trace.draws) >= 1
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_an_interrupted_run_resumes_to_the_same_draws(n_threads, tmp_path):
     """Ctrl-C tears no sweep in two: what is written after it goes on as if nothing had happened."""
 

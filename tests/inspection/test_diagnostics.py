@@ -75,6 +75,7 @@ def test_agreeing_chains_say_nothing(rng):
     assert "independent" in in_words(slow)[0]
 
 
+@pytest.mark.slow
 def test_perfect_chains_seldom_give_a_warning(rng):
     """At most 1 % of fits with independent draws have an R-hat above the limit at one of ten rows.
 

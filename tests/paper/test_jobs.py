@@ -49,7 +49,7 @@ def test_every_job_is_run_once(n_processes, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes where Linux has them")
-@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_processes_end_with_the_command(ended_by, tmp_path):
     """However the command is ended, nobody goes on with a job of hours, into files that the next run writes too."""
     script = tmp_path / "script.py"

@@ -22,9 +22,9 @@ from softpolytope.parallel._checkpoint import CheckpointPlan
 posix = pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
 
 FITS = {
-    "map": {"inference": "map", "n_restarts": 5},
-    "collapsed": {"inference": "gibbs", "n_chains": 4, "n_sweeps": 60},
-    "paper": {"inference": "gibbs", "scan": "paper", "start": "random", "n_chains": 4, "n_sweeps": 60},
+    "map": {"inference": "map", "n_restarts": 2},
+    "collapsed": {"inference": "gibbs", "n_chains": 4, "n_sweeps": 20},
+    "paper": {"inference": "gibbs", "scan": "paper", "start": "random", "n_chains": 4, "n_sweeps": 20},
 }
 ROWS = make_moons(200, noise=0.2, random_state=0)
 

@@ -136,6 +136,7 @@ def test_page_calls_them_training_rows(trained, tmp_path):
     assert "trained on" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_few_bootstrapped_modes_give_a_warning(modes):
     """Intervals are shown with a warning; with enough modes there is none."""
     model, X, y = modes

@@ -12,7 +12,7 @@ def test_nearest_changes_are_rows_a_file_could_have(tmp_path):
     """After the change the model decides otherwise; whole numbers stay whole, categories are categories."""
     model = fitted()
     path = write_csv(tmp_path / "data.csv", customers())
-    for number, row in enumerate(rows_at(open_table(path), range(6))):
+    for number, row in enumerate(rows_at(open_table(path), range(3))):
         change = nearest_change(model, row)
         assert change.is_found
         new = raw_row(customers()[number]) | {item.column: item.after for item in change.changes}

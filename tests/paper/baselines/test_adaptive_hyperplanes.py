@@ -8,6 +8,8 @@ from sklearn.svm import LinearSVC
 from softpolytope.datasets import make_circle, make_xor
 from softpolytope.paper.baselines import BASELINES, AdaptiveHyperplaneClassifier
 
+pytestmark = pytest.mark.slow  # the first test waits fifteen seconds for a compiler
+
 
 def two_clouds(rng, distance=3.0):
     """Two normal clouds on both sides of a line, 150 rows each."""
