@@ -180,12 +180,13 @@ def test_coefficients_that_overflow_are_named(moons):
 def test_class_weights_by_name():
     """Classes that are not named have weight one, in batches too; an unknown class or a bad weight is an error."""
     X, y = load_iris(return_X_y=True)
-    weighted = SumStackSoftplusClassifier(**SMALL, class_weight={1: 2.0})
+    few = SMALL | {"n_restarts": 1}
+    weighted = SumStackSoftplusClassifier(**few, class_weight={1: 2.0})
     weighted.partial_fit(X, y, classes=[0, 1, 2])
     weighted.partial_fit(X[:100], y[:100])
     repeated = np.concatenate([np.arange(150), np.arange(50, 100)])
     one = clone(weighted).fit(X, y).predict_proba(X)
-    assert np.array_equal(one, SumStackSoftplusClassifier(**SMALL).fit(X[repeated], y[repeated]).predict_proba(X))
+    assert np.array_equal(one, SumStackSoftplusClassifier(**few).fit(X[repeated], y[repeated]).predict_proba(X))
     with pytest.raises(ValueError, match=r"class_weight names 5, which is none of the classes \[0, 1, 2\]"):
         clone(weighted).set_params(class_weight={0: 1.0, 5: 2.0}).fit(X, y)
     with pytest.raises(ValueError, match=r"class_weight must be finite and >= 0; got -1\.0 for class 2"):

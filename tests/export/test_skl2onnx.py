@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from exports import KINDS, fitted, run_onnx
+from exports import fitted, run_onnx
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +16,7 @@ from softpolytope.export import register_with_skl2onnx
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["binary", pytest.param("three", marks=pytest.mark.slow), "one side"])
 def test_onnx_of_a_pipeline(kind):
     """skl2onnx converts a scaler and a classifier, in double and in single precision."""
     skl2onnx = pytest.importorskip("skl2onnx")

@@ -97,6 +97,7 @@ def test_shortest_steps_within_bounds():
     np.testing.assert_allclose(steps, [[1.0, 2.0]], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_last_turns_find_what_slides_miss(monkeypatch):
     """Without sliding, rotations alone come as near as sliding does; without them nothing does."""
     X, y = make_circle(200, random_state=0)

@@ -59,6 +59,7 @@ print("ended")
 """
 
 
+@pytest.mark.slow
 def test_every_rate_ends():
     """No rate, however many copies a row stands for, keeps a draw waiting; in a process that can be ended."""
     folder = __file__.rsplit("test_allocation", 1)[0]

@@ -52,6 +52,7 @@ def test_gram_sums_add_rows_in_order(n_rows, n_columns, n_experts, rng):
     assert n_columns > 48 or np.array_equal(scattered, expected)
 
 
+@pytest.mark.slow
 def test_gram_sums_are_added_to_what_is_there(rng):
     """Blocks add up, of more experts and columns than have room together."""
     design, weights = rng.normal(size=(70, 130)), rng.random((70, 6))

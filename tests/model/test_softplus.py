@@ -41,7 +41,7 @@ def predictors(kind, rng):
     return predictor
 
 
-@pytest.mark.parametrize("kind", ["every scale", "huge", "moderate"])
+@pytest.mark.parametrize("kind", ["every scale", "huge", pytest.param("moderate", marks=pytest.mark.slow)])
 def test_logarithms_are_right_to_thirteen_digits(kind, rng):
     """Log q, log lambda, log P(y=0) and log P(y=1) have relative errors below 1e-13, for T up to 20.
 

@@ -70,7 +70,7 @@ def test_two_worse_rates_are_enough():
     assert not is_settled([1.0, 2.0, 0.5])
 
 
-@pytest.mark.parametrize(("n_rows", "is_shared"), [(60, False), (200, True)])
+@pytest.mark.parametrize(("n_rows", "is_shared"), [(60, False), pytest.param(200, True, marks=pytest.mark.slow)])
 def test_few_rows_have_rates_of_their_own(n_rows, is_shared):
     """With many rows all restarts share a rate; with few rows some choose another one."""
     rates = [find_modes(noisy_rows(n_rows, seed), SETTINGS, 0, (0, 1)).precision_rates for seed in range(4)]

@@ -1,6 +1,7 @@
 """Restarts: what they hold out, the rate they choose, and that only seed and data determine the modes."""
 
 import numpy as np
+import pytest
 from optimize.searches import SETTINGS, assert_same, ring
 from scipy import sparse
 
@@ -94,6 +95,7 @@ def test_the_other_labeling_alone():
         assert min(result.held_out_loss.values()) < 0.6  # if labels were confused, it would be above log 2
 
 
+@pytest.mark.slow
 def test_growth_ends_when_it_helps_no_more(monkeypatch):
     """Samples stop growing once a single hyperplane is learned; without a minimum gain they grow to the end."""
     rng = np.random.default_rng(0)

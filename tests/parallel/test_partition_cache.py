@@ -22,7 +22,7 @@ from softpolytope.parallel._memory import Allowance
 da = pytest.importorskip("dask.array")
 
 
-@pytest.mark.parametrize("kind", ["map", "collapsed", "paper"])
+@pytest.mark.parametrize("kind", ["map", "collapsed", pytest.param("paper", marks=pytest.mark.slow)])
 def test_draws_do_not_depend_on_memory_or_threads(kind, monkeypatch):
     """Kept, compact and rebuilt blocks give the same bits."""
     X, y = arrays()

@@ -66,6 +66,7 @@ def test_means_over_the_svm_are_the_papers():
                 assert summary.normalized(method, quantity) == pytest.approx(value, abs=1.1e-3), method
 
 
+@pytest.mark.slow
 def test_page_lists_what_agrees(tmp_path):
     """All cells agree when they are the paper's; a wrong one is bold and named."""
     right = as_printed()
