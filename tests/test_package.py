@@ -20,6 +20,7 @@ SLOW_MODULES = {
     "softpolytope.estimators._partial_fit",
     "softpolytope.estimators._uncertainty",
     "softpolytope.paper.baselines._adaptive_hyperplanes",
+    "softpolytope.paper.baselines._convex_polytope",
     "softpolytope.tabular._classifier",
 }
 MODULES = [
@@ -63,6 +64,7 @@ def test_names_are_imported_when_they_are_used():
     subprocess.run([sys.executable, "-c", code, *rooms], check=True)  # noqa: S603
 
 
+@pytest.mark.slow
 def test_load_model_knows_all_models_wherever_it_is_sent(tmp_path):
     """A process that gets the function by a pickle, and has imported nothing else, reads models of tables."""
     table = {"x": [0.0, 1.0] * 30, "y": ["no", "yes"] * 30}

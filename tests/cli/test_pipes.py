@@ -79,6 +79,7 @@ def test_nobody_reads_the_messages(folder):
     assert run.wait(60) == CLOSED
 
 
+@pytest.mark.slow
 def test_errors_are_told_though_nobody_reads_the_output(folder):
     """A closed pipe is not the reason of a failure before it."""
     read, write = os.pipe()
@@ -99,6 +100,7 @@ def test_a_full_disk_is_told(folder):
     assert run.returncode == 2
 
 
+@pytest.mark.slow
 def test_output_that_was_closed_by_the_user(folder):
     """As in `>&-`: Python then has no standard output, and predictions have nowhere to go."""
     command = "exec " + " ".join(command_line("predict", "m", "d.csv")) + " >&-"

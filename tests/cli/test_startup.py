@@ -54,10 +54,10 @@ def test_what_is_written_twice_is_the_same():
         ("explain", "m", "--bogus", "3"),
         ("export", "m", "--to", "sql", "--dialect", "duckdb"),
         ("report", "m", "--data", "t.csv", "-o", "r", "--bogus"),
-        ("datasets", "make", "xor", "--bogus"),
+        pytest.param(("datasets", "make", "xor", "--bogus"), marks=pytest.mark.slow),
         ("datasets", "list", "extra"),
         ("figures", "--out", "f", "--bogus"),
-        ("tables", "--bogus"),
+        pytest.param(("tables", "--bogus"), marks=pytest.mark.slow),
         ("demo", "extra"),
     ],
 )

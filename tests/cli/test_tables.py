@@ -62,6 +62,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_fits_are_stored_and_a_second_run_changes_nothing(data_home, tmp_path, capsys):
     """Every fit leaves a file with all it takes to repeat it; the same command again runs none."""
     run = arguments(data_home, tmp_path, "--methods", "lr", "ss2", "default", "--jobs", "1")

@@ -27,10 +27,10 @@ ESTIMATORS = [
 
 
 def make_case(estimator, check):
-    """A case with its name; checks that fit in every sparse format are slow where modes are more than hyperplanes."""
+    """A case with its name; checks that fit in every sparse format are slow where a model is more than a hyperplane."""
     name = check.func.__name__
     is_sparse = name in ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
-    takes_long = is_sparse and estimator.inference == "map" and not isinstance(estimator, SoftplusClassifier)
+    takes_long = is_sparse and not isinstance(estimator, SoftplusClassifier)
     options = [f"{key}={value}" for key, value in check.keywords.items()]
     case_id = "-".join([type(estimator).__name__, estimator.inference, name, *options])
     return pytest.param(estimator, check, id=case_id, marks=[pytest.mark.slow] * takes_long)

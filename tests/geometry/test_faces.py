@@ -41,7 +41,7 @@ def test_linear_programs_do_not_grow_with_the_features(rng, n_features):
     assert max(n_constraints) <= 30 * N_LAYERS
 
 
-@pytest.mark.parametrize("n_features", [5, 35])
+@pytest.mark.parametrize("n_features", [5, pytest.param(35, marks=pytest.mark.slow)])
 def test_faces_hold_and_touch_the_region(rng, n_features):
     """Points with a yes vote satisfy all faces, and one such point is within a ten-thousandth of each face."""
     layers, box = random_layers(rng, n_features), unit_box(n_features)

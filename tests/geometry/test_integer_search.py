@@ -145,8 +145,9 @@ def test_all_integers_are_searched_exhaustively():
         assert distance == pytest.approx(nearest, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_free", [0, 5])
-@pytest.mark.parametrize("n_integer", [4, 60])
+@pytest.mark.parametrize(
+    ("n_integer", "n_free"), [(4, 0), (60, 0), (4, 5), pytest.param(60, 5, marks=pytest.mark.slow)]
+)
 def test_cost_does_not_grow_with_integer_features(n_integer, n_free, monkeypatch):
     """Evaluations per row stay below a bound for few and many integer features, alone or beside others.
 

@@ -30,6 +30,7 @@ def work(seconds):
         pass
 
 
+@pytest.mark.slow
 def test_time_of_a_killed_process_counts(tmp_path):
     """The time it used until the last write is in the file, and the next stopwatch starts there."""
     path = tmp_path / "of a fit" / "seconds.txt"
