@@ -14,14 +14,14 @@ from softpolytope import (
 # `benchmarks/estimator_checks.py` does that. Here both ways to fit are checked, chains with few sweeps and of the
 # largest model only, and modes with few restarts and experts: the four differ in their numbers of experts and layers.
 ONE = {"inference": "map", "n_restarts": 1}
-TWO = {"inference": "map", "n_restarts": 2, "max_experts": 2, "n_layers": 2}
+TWO = {"inference": "map", "n_restarts": 2}
 SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 20, "n_chains": 1, "max_experts": 4}
 
 ESTIMATORS = [
-    SoftplusClassifier(**ONE),
-    SumSoftplusClassifier(**ONE, max_experts=3),
+    SoftplusClassifier(**TWO),
+    SumSoftplusClassifier(**ONE, max_experts=2),
     StackSoftplusClassifier(**ONE),
-    SumStackSoftplusClassifier(**TWO),
+    SumStackSoftplusClassifier(**ONE, max_experts=2, n_layers=2),
     SumStackSoftplusClassifier(**SHORT),
 ]
 
