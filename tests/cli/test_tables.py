@@ -41,7 +41,7 @@ def data_home(tmp_path_factory):
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Pages without them, which take longer than small fits."""
-    monkeypatch.setattr(page, "draw_by_depth", lambda *_: [])
+    monkeypatch.setattr(page, "_draw_by_depth", lambda *_: [])
 
 
 def arguments(data_home, out, *more):
@@ -284,7 +284,7 @@ def archive(data_home, tmp_path_factory):
     """Of a run with one fit."""
     out = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "draw_by_depth", lambda *_: [])
+        patch.setattr(page, "_draw_by_depth", lambda *_: [])
         assert main(arguments(data_home, out, "--methods", "lr", "--jobs", "1")) == 0
     return out / "quick" / "reproduction.jsonl"
 

@@ -162,7 +162,7 @@ def test_table_models_continue(inference, tmp_path):
         cold = TableClassifier(clone(model.classifier)).fit(later, "inside")
         assert not np.array_equal(cold.predict_proba(asked), model.predict_proba(asked))
     before = model.predict_proba(asked)
-    with pytest.raises(ValueError, match=r"warm_start goes on.*they differ in colour=green"):
+    with pytest.raises(ValueError, match=r"warm_start continues.*they differ in colour=green"):
         model.fit(table | {"colour": ["red", "blue"] * 30}, "inside")
     assert np.array_equal(model.predict_proba(asked), before)
 
@@ -239,7 +239,7 @@ def test_states_of_another_model_are_refused():
         states = [{**chain, f"state.{name}": chain[f"state.{name}"][cut]} for chain in chains.states]
         other = clone(model).fit(X, y)
         other._fits = [replace(other._fits[0], state=replace(chains, states=states))]
-        with pytest.raises(ValueError, match="another number of experts, layers or columns"):
+        with pytest.raises(ValueError, match=r"The chains to continue have coefficients of shape"):
             other.set_params(n_sweeps=20).fit(X, y)
 
 
