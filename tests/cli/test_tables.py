@@ -10,7 +10,7 @@ import pytest
 
 from softpolytope.cli import main
 from softpolytope.datasets import make_circle, make_double_moon
-from softpolytope.optimize import _mode as modes
+from softpolytope.optimize._mode import LogPosterior
 from softpolytope.paper import TableProtocol
 from softpolytope.paper.baselines import _logistic_regression as logistic_regression
 from softpolytope.paper.tables import _fits as fits
@@ -142,15 +142,15 @@ def test_the_fit_of_a_damaged_file_is_run_again(data_home, tmp_path, capsys):
 @pytest.mark.filterwarnings("ignore:fitting was stopped early")
 def test_a_stopped_library_fit_is_not_kept(data_home, tmp_path, monkeypatch):
     """The classifier itself swallows Ctrl-C, and would predict by what it has."""
-    maximize = modes.maximize
+    maximize = LogPosterior.maximize
 
-    def stopped(target, position, effort, units, is_stopped):
+    def stopped(log_posterior, mode, blocks, precision_rate, rule, is_stopped):
         signal.raise_signal(signal.SIGINT)
         wait_until(is_stopped)
-        return maximize(target, position, effort, units, is_stopped)
+        return maximize(log_posterior, mode, blocks, precision_rate, rule, is_stopped)
 
     run = arguments(data_home, tmp_path, "--methods", "default", "--jobs", "1")
-    monkeypatch.setattr(modes, "maximize", stopped)
+    monkeypatch.setattr(LogPosterior, "maximize", stopped)
     assert main(run) == 130
     assert not (tmp_path / "quick" / "titanic" / "default-0.json").exists()
 
