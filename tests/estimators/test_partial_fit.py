@@ -1,11 +1,8 @@
 """Fits batch by batch."""
 
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
+from interrupts import interrupted
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
@@ -28,20 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def moons():
     """Two half circles, 200 rows."""
     return make_moons(200, noise=0.2, random_state=0)
-
-
-def interrupted(function):
-    """The same, but Ctrl-C is pressed when it is called for the first time."""
-    is_pressed = threading.Event()
-
-    def pressed(*given, **named):
-        if not is_pressed.is_set():
-            is_pressed.set()
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.5)
-        return function(*given, **named)
-
-    return pressed
 
 
 @pytest.mark.parametrize("n_before", [0, 1])

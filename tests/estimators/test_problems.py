@@ -1,12 +1,10 @@
 """Fits of one class against the rest: lost, interrupted, stopped, and where their chains start."""
 
-import signal
-import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
+from interrupts import interrupted
 from sklearn.datasets import load_iris, make_moons
 
 from softpolytope import (
@@ -25,20 +23,6 @@ SHORT = {"inference": "gibbs", "start": "random", "n_sweeps": 60, "max_experts":
 def moons():
     """Two half circles, 200 rows."""
     return make_moons(200, noise=0.2, random_state=0)
-
-
-def interrupted(function):
-    """The same, but Ctrl-C is pressed when it is called for the first time."""
-    is_pressed = threading.Event()
-
-    def pressed(*given, **named):
-        if not is_pressed.is_set():
-            is_pressed.set()
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.5)
-        return function(*given, **named)
-
-    return pressed
 
 
 def test_a_lost_cluster_tells_the_seed(moons, monkeypatch):
