@@ -8,9 +8,10 @@ DIR holds NAME.csv with the label in the column `target`, and splits.json, which
 test rows. The results are kept in docs/results/tables.csv, a line per fit, so that an interrupted run goes on.
 
 Every fit runs in a process of its own with one thread; times are CPU seconds. All methods use their defaults, except
-that the support vector machine is tuned as in accuracy.py (C and gamma by 3-fold cross-validation) and logistic
-regression chooses C by 5-fold cross-validation. Linear models, the support vector machine and the random forest see
-standardized numbers with medians for gaps, and one-hot categories; the others take categories and gaps themselves.
+that the support vector machine chooses C and gamma by 3-fold cross-validation over 30 points, and logistic
+regression C by 5-fold cross-validation over nine. Linear models, the support vector machine and the random forest see
+standardized numbers with medians for gaps, and one-hot categories, BART the same without standardization; the others
+take categories and gaps themselves.
 AutoGluon (`good_quality`, 90 seconds of wall time) runs only if it is installed, on the first split. Probabilities are
 clipped to [1e-6, 1 - 1e-6] before the log-loss is taken. Requires the `benchmarks` extra.
 """
