@@ -30,9 +30,9 @@ def test_warm_start_continues(moons):
     """More sweeps later are the sweeps of one long run, and their draws are added to those kept before."""
     X, y = moons
     model = SumStackSoftplusClassifier(**SHORT, warm_start=True, n_draws=20).fit(X, y)
-    assert model.predict_proba_draws(X).shape[0] == 40
+    assert model.predict_proba_draws(X).shape[0] == 80  # 20 a chain, two chains of each labeling
     model.set_params(n_sweeps=100).fit(X, y)
-    assert model.predict_proba_draws(X).shape[0] == 80
+    assert model.predict_proba_draws(X).shape[0] == 160
     unbroken = SumStackSoftplusClassifier(**{**SHORT, "n_sweeps": 100}, n_burn_in=30).fit(X, y)
     for ours, theirs in zip(model.log_likelihood_, unbroken.log_likelihood_, strict=True):
         assert np.array_equal(ours, theirs)
@@ -168,7 +168,7 @@ def test_disagreement_is_said_in_words(moons):
     names = [item.name for item in model.diagnostics()]
     assert "log-likelihood, labeling 0" in names
     assert "number of experts, labeling 1" in names
-    assert sum(name.startswith("probability at training row") for name in names) == 10
+    assert sum(name.startswith("probability at training row") for name in names) == 20  # ten of each labeling
     with pytest.warns(ConvergenceWarning, match="chains disagree about the log-likelihood"):
         SumStackSoftplusClassifier(inference="gibbs", start="random", n_sweeps=20, n_burn_in=0, random_state=0).fit(
             *moons

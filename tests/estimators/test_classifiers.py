@@ -123,7 +123,7 @@ def test_more_classes():
     ).fit(X, y)
     assert model.score(X, y) > 0.93
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
-    assert model.predict_proba_draws(X[:4]).shape == (100, 4, 3)
+    assert model.predict_proba_draws(X[:4]).shape == (200, 4, 3)
     assert model.predict_interval(X[:4]).shape == (4, 3, 2)
     assert model.decision_function(X).shape == (150, 3)
     assert len(model.posterior_.regressions) == 3

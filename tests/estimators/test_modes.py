@@ -43,10 +43,10 @@ def test_geometry_of_the_four():
 
 
 def test_modes_are_draws(fitted, moons):
-    """One per restart; their mean is the prediction; intervals and chains there are none."""
+    """One per restart and labeling; their mean is the prediction; intervals and chains there are none."""
     X, _ = moons
     draws = fitted.predict_proba_draws(X)
-    assert draws.shape == (3, len(X))
+    assert draws.shape == (6, len(X))
     assert draws.mean(axis=0) == pytest.approx(fitted.predict_proba(X)[:, 1], abs=1e-12)
     assert fitted.inference_ == "map"
     assert len(fitted.precision_rates_) == 1
@@ -108,19 +108,19 @@ def test_columns_far_from_zero_keep_their_digits():
 def test_plain_modes_have_no_intervals(fitted, moons):
     """Their spread is far too narrow for one: an error says what to do; what each mode says can be had."""
     X, _ = moons
-    with pytest.raises(ValueError, match=r'3 modes.* inference="gibbs", or with bootstrap=True and n_restarts=20'):
+    with pytest.raises(ValueError, match=r'6 modes.* inference="gibbs", or with bootstrap=True and n_restarts=20'):
         fitted.predict_interval(X)
     lazy = pytest.importorskip("dask.array").from_array(X)
     with pytest.raises(ValueError, match="predict_interval requires posterior draws"):
         fitted.predict_interval(lazy)
-    assert fitted.predict_proba_draws(X).shape == (3, len(X))
+    assert fitted.predict_proba_draws(X).shape == (6, len(X))
 
 
 def test_bootstrap_widens_the_spread(fitted, moons):
     """Intervals are quantiles of its modes; too few of them for the level give a warning."""
     X, y = moons
     model = clone(fitted).set_params(bootstrap=True).fit(X, y)
-    with pytest.warns(UserWarning, match=r"intervals of level 0\.89 need 18 draws or more, but this model has 3"):
+    with pytest.warns(UserWarning, match=r"intervals of level 0\.89 need 18 draws or more, but this model has 6"):
         wide = model.predict_interval(X)
     assert np.array_equal(model.predict_interval(X, level=0.5), quantiles(model, X, 0.25))  # no warning
     assert np.array_equal(wide, quantiles(model, X, 0.5 * (1.0 - 0.89)))
@@ -129,4 +129,4 @@ def test_bootstrap_widens_the_spread(fitted, moons):
 
 def quantiles(model, X, tail):
     """Central quantiles over draws or modes."""
-    return np.quantile(model.predict_proba_draws(X), [tail, 1.0 - tail], axis=0).T
+    return np.quantile(model.predict_proba_draws(X), [tail, 1.0 - tail], axis=0, method="weibull").T

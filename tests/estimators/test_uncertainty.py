@@ -61,7 +61,7 @@ def test_query_is_by_the_draws(fitted, moons):
 def test_queries_lie_where_labels_are_unknown():
     """Between the rows of both labels, not among them."""
     X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
-    model = SoftplusClassifier(**{**SHORT, "n_sweeps": 200}).fit(X, y)
+    model = SoftplusClassifier(**{**SHORT, "n_sweeps": 1000}).fit(X, y)
     for criterion in ("epig", "bald"):
         assert model.query([[-2.0], [0.1], [2.0], [-1.8]], criterion=criterion).tolist() == [1]
 
@@ -154,7 +154,8 @@ def test_bad_criteria_are_named(fitted, moons, criterion):
 
 def test_one_draw_disagrees_with_nobody(moons):
     """There is nothing to ask by."""
-    model = SoftplusClassifier(inference="gibbs", n_chains=1, n_sweeps=4, n_draws=1, random_state=0).fit(*moons)
+    settings = {"inference": "gibbs", "n_chains": 1, "n_sweeps": 4, "n_draws": 1, "symmetric": False}
+    model = SoftplusClassifier(**settings, random_state=0).fit(*moons)
     assert model.predict_uncertainty(moons[0]).epistemic.max() == 0.0
     with pytest.raises(ValueError, match="query requires draws that can disagree, but this model has only one"):
         model.query(moons[0])

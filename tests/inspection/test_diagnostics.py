@@ -1,10 +1,14 @@
 """R-hat, effective sample sizes and the sentences about them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from checks import LEVEL
+from model_fixtures import FIXTURES
 from scipy import stats
 
+from softpolytope import SumStackSoftplusClassifier, load_model
 from softpolytope.inspection._diagnostics import (
     FALSE_ALARMS,
     MAX_R_HAT,
@@ -13,6 +17,7 @@ from softpolytope.inspection._diagnostics import (
     Diagnosis,
     bulk_ess,
     diagnose,
+    diagnose_model,
     disagreement,
     in_words,
     largest_by_chance,
@@ -118,7 +123,7 @@ def test_disagreement_about_probabilities(of_trace, of_row, n_draws, is_reported
     )
     assert (found is not None) is is_reported
     if found is not None:
-        assert f"R-hat is up to {of_row:.2f}, and above 1.05 at 1 of the 10 training rows compared. Run more" in found
+        assert f"R-hat is up to {of_row:.2f}, and above 1.05 at 1 of the 10 probabilities compared. Run more" in found
 
 
 def test_disagreement_needs_probabilities():
@@ -137,3 +142,29 @@ def test_bad_draws_are_refused(values):
     """The message names the quantity."""
     with pytest.raises(ValueError, match="mass"):
         diagnose({"mass": values})
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chains_are_compared_within_their_labeling(rng):
+    """Chains that disagree in both labelings in opposite directions are found, though their averages agree."""
+    X = rng.normal(size=(40, 2))
+    model = SumStackSoftplusClassifier(
+        inference="gibbs", start="random", n_sweeps=40, n_draws=20, max_experts=2, random_state=0
+    ).fit(X, X[:, 0] > 0.0)
+    n_chains, n_draws = 2, 20
+    draws = 0.5 + 0.01 * rng.normal(size=(2, n_chains, n_draws, 1))
+    agreeing = replace(model.model_, probe_probabilities=(draws.reshape(-1, 1).copy(),))
+    for side, sign in enumerate((1.0, -1.0)):
+        draws[side, 1] += sign * 0.3
+    disagreeing = replace(model.model_, probe_probabilities=(draws.reshape(-1, 1),))
+    names = [f"{PROBABILITY} 0, labeling {side}" for side in (0, 1)]
+    for item, is_high in ((agreeing, False), (disagreeing, True)):
+        found = {quantity.name: quantity.r_hat for quantity in diagnose_model(item)}
+        assert [found[name] > 1.5 for name in names] == [is_high, is_high]
+
+
+def test_old_files_are_diagnosed():
+    """Files of earlier versions have averages of both labelings."""
+    names = [item.name for item in load_model(FIXTURES / "gibbs.softpolytope").diagnostics()]
+    assert f"{PROBABILITY} 0" in names
+    assert f"{PROBABILITY} 0, labeling 0" not in names

@@ -1,4 +1,4 @@
-"""Logarithms of probabilities far from the rows."""
+"""The mixture of both labelings' draws, and logarithms of probabilities far from the rows."""
 
 import mpmath
 import numpy as np
@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier
-from softpolytope.model._posterior import Draws, LabelingPosterior, RegressionPosterior
+from softpolytope.model import central_interval
+from softpolytope.model._posterior import Draws, LabelingPosterior, Posterior, RegressionPosterior
 
 
 def posterior(*slopes_of_labelings):
@@ -37,6 +38,39 @@ def test_logs_of_any_size(slopes, x):
     found = posterior(*slopes).log_probabilities(np.array([[x]]), "mean")
     for log_chance, exact in zip(found, expected, strict=True):
         assert log_chance[0] == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+def test_draws_of_both_labelings_are_one_mixture(rng):
+    """Those of the labels come first, then those of the flipped labels; their mean is the prediction."""
+    own, opposite = rng.normal(size=(2, 7))
+    regression, X = posterior(own, opposite), rng.normal(size=(5, 1))
+    draws, complement = regression.both_probability_draws(X)
+    rates = [np.logaddexp(0.0, np.outer(slopes, X[:, 0])) for slopes in (own, opposite)]
+    np.testing.assert_allclose(draws, np.concatenate([-np.expm1(-rates[0]), np.exp(-rates[1])]), rtol=1e-12)
+    np.testing.assert_allclose(draws + complement, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(draws.mean(axis=0), regression.probabilities(X, "mean")[0], rtol=1e-12)
+    assert np.array_equal(regression.probability_draws(X), draws)
+    assert regression.n_draws == 14
+    assert regression.probability_draws(X, "best").shape == (2, 5)
+
+
+def test_labelings_that_disagree_have_wide_intervals():
+    """If each labeling is certain of another class, the interval has both, not the average."""
+    regression = posterior(*np.full((2, 20), 5.0))
+    low, high = central_interval(regression.probability_draws(np.array([[1.0]])), 0.89)
+    assert low[0] < 0.01
+    assert high[0] > 0.99
+
+
+def test_regressions_of_classes_are_combined_draw_by_draw(rng):
+    """Draw d of a class is combined with draw d of the others, first those of the labels, then of the flipped ones."""
+    regressions = [posterior(*rng.normal(size=(2, 4))) for _ in range(3)]
+    X = rng.normal(size=(6, 1))
+    found = Posterior(tuple(regressions)).class_probability_draws(X)
+    pairs = [regression.both_probability_draws(X) for regression in regressions]
+    odds = np.stack([positive / negative for positive, negative in pairs], axis=2)
+    np.testing.assert_allclose(found, odds / odds.sum(axis=2, keepdims=True), rtol=1e-10)
+    assert found.shape == (8, 6, 3)
 
 
 def test_log_odds_do_not_stop():

@@ -103,4 +103,12 @@ def test_many_draws_are_thinned(chains, monkeypatch):
     kept = kept_draws(summary)
     assert 1 <= len(kept) < summary.n_draws
     assert kept[0] == 0
-    assert max_difference(summary) > 0.0
+    model, X, _ = chains
+    page = [np.zeros(len(X)), np.zeros(len(X))]
+    for side, labeling in enumerate(model.posterior_.regressions[0].labelings):
+        rates = labeling.draws.rates(X)[kept]
+        page[side] = -np.expm1(-rates).mean(axis=0)
+    shown = 0.5 * (page[0] + 1.0 - page[1])
+    expected = np.abs(shown - model.predict_proba(X)[:, 1]).max()
+    assert max_difference(summary) == pytest.approx(expected, abs=1e-12)
+    assert expected > 0.0

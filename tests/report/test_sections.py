@@ -55,7 +55,7 @@ def test_plain_modes_have_agreement_and_no_intervals(modes):
     """The page says that their agreement is no measure of certainty."""
     summary = summarize_model(*modes, NOTHING)
     assert not summary.model.has_posterior_spread
-    assert summary.agreement.n_modes == 3
+    assert summary.agreement.n_modes == 6  # three of each labeling
     assert 0.0 <= summary.agreement.same_decision <= 1.0
     assert any("not draws" in sentence for sentence in fit_sentences(summary))
     assert "low" not in make_payload(summary)["rows"]

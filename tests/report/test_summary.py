@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.metrics import brier_score_loss, log_loss
 
 from softpolytope import SumSoftplusClassifier, TableClassifier
+from softpolytope.model import draw_quantiles
 from softpolytope.report._payload import make_payload
 from softpolytope.report._summary import ReportOptions, summarize_model, weight_bands
 
@@ -47,7 +48,7 @@ def test_weights_are_compared_by_rank(chains):
     """Bands are quantiles of the sorted weights over draws."""
     draws = chains[0].posterior_.regressions[0].labelings[0].draws
     largest = [draws[number].expert_weights[draws[number].is_active].max() for number in range(len(draws))]
-    np.testing.assert_allclose(weight_bands(draws)[0], np.quantile(largest, [0.055, 0.5, 0.945]))
+    np.testing.assert_allclose(weight_bands(draws)[0], draw_quantiles(np.array(largest), [0.055, 0.5, 0.945]))
 
 
 def test_rows_beyond_the_training_range_are_counted(modes):

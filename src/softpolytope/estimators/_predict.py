@@ -15,7 +15,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.data import check_columns, validate_rows
 from softpolytope.geometry import validate_probability
 from softpolytope.inspection import n_draws_needed
-from softpolytope.model import FittedModel, check_estimate
+from softpolytope.model import FittedModel, central_interval, check_estimate
 from softpolytope.parallel.dask import apply_lazily, empty_meta, is_dask_collection
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def predict(classifier: "SoftplusBase", X: ArrayLike) -> NDArray[Any]:
 def predict_proba_draws(classifier: "SoftplusBase", X: ArrayLike) -> FloatArray:
     """Return the probability of the second class by every kept draw, or every mode, (n_draws, n_samples).
 
-    With more than two classes, return the probabilities of all of them, (n_draws, n_samples, n_classes).
+    The draws of both labelings form one mixture: first those fitted to the labels, then as many fitted to the flipped
+    labels. With more than two classes, return the probabilities of all of them, (n_draws, n_samples, n_classes).
     """
     rows = validate_rows(classifier, X)
     return classifier.posterior_.class_probability_draws(rows, effective_n_jobs(classifier.n_jobs))
@@ -110,14 +111,13 @@ def predict_interval(classifier: "SoftplusBase", X: ArrayLike, level: float = 0.
 
 
 def _intervals(classifier: "SoftplusBase", X: ArrayLike, level: float) -> FloatArray:
-    tail = 0.5 * (1.0 - level)
-    bounds = np.quantile(predict_proba_draws(classifier, X), [tail, 1.0 - tail], axis=0)
+    bounds = central_interval(predict_proba_draws(classifier, X), level)
     return np.ascontiguousarray(np.moveaxis(bounds, 0, -1))
 
 
 def _check_intervals(model: FittedModel, level: float) -> None:
     """Raise if the model has plain modes only; warn if it has too few draws for intervals of this level."""
-    n_draws = len(model.labelings[0].draws)
+    n_draws = model.posterior.regressions[0].n_draws
     if not model.has_posterior_spread:
         raise ValueError(
             f"predict_interval requires posterior draws, but this model has {n_draws} modes, whose spread is much "

@@ -187,13 +187,13 @@ def _unpack_regression(arrays: Arrays, prefix: str, plain: Header, features: Fea
     labelings = [_unpack_labeling(arrays, f"{prefix}.{side}", n, n_features) for side, n in enumerate(n_chains)]
     check(len({len(labeling.draws) for labeling in labelings}) == 1, "the labelings have different draws.")
     probes = get_finite(arrays, f"{prefix}.probes", "float64", 2)
-    check(len(probes) == len(labelings[0].draws), "the probes do not match the draws.")
+    # Files of earlier versions have averages over both labelings, draw by draw.
+    check(len(probes) / len(labelings[0].draws) in (1, len(labelings)), "the probes do not match the draws.")
     name = f"{prefix}.precision_rates"
     rates = get_finite(arrays, name, "float64", 1) if name in arrays else None
     check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
     fit = FittedRegression(RegressionPosterior(tuple(labelings)), features, None, None, rates, probes)
-    state = plain.get("state")
-    return fit if state is None else unpack_state(fit, state, arrays, f"{prefix}.state")
+    return fit if plain.get("state") is None else unpack_state(fit, plain["state"], arrays, f"{prefix}.state")
 
 
 def _unpack_labeling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabelingPosterior:

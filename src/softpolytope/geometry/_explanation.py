@@ -20,7 +20,7 @@ from softpolytope.geometry._half_spaces import (
     validate_probability,
 )
 from softpolytope.geometry._row_results import Columns, RowResults, Table, as_table, concatenate, select_rows
-from softpolytope.model import Design, Draws, Features, FittedModel, log_activations
+from softpolytope.model import Design, Draws, Features, FittedModel, central_interval, log_activations
 
 
 def needed_predictors(predictors: FloatArray, expert_weights: FloatArray, threshold: float) -> FloatArray:
@@ -139,9 +139,7 @@ def explain_rows(model: FittedModel, rows: Design, threshold: float = 0.5, level
 
 def _posterior_columns(draws: Draws, rows: Design, threshold: float, level: float) -> Columns:
     """Return intervals of the rates over draws, and the share of draws in which some expert votes yes."""
-    tail = 0.5 * (1.0 - level)
-    rates = draws.rates(rows)
-    low, high = np.quantile(rates, [tail, 1.0 - tail], axis=0)
+    low, high = central_interval(draws.rates(rows), level)
     has_yes = np.zeros(rows.shape[0])
     for number in range(len(draws)):
         has_yes += n_yes(draws[number], rows, threshold) > 0

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import FittedModel
+from softpolytope.model import FittedModel, RegressionPosterior
 
 # Chains disagree above this. Vehtari et al. recommend 1.01 for four chains of a thousand draws; for two chains of 50
 # draws, the number kept by default, R-hat exceeds that more often than not, however well they mix.
@@ -103,7 +103,7 @@ def disagreement(diagnoses: list[Diagnosis], n_chains: int, n_draws: int) -> str
     n_bad = sum(not item.is_fine for item in rows)
     return (
         f"The chains disagree about the probabilities they predict: R-hat is up to {worst:.2f}, and above "
-        f"{MAX_R_HAT} at {n_bad} of the {len(rows)} training rows compared. Run more sweeps (n_sweeps) before "
+        f"{MAX_R_HAT} at {n_bad} of the {len(rows)} probabilities compared. Run more sweeps (n_sweeps) before "
         "relying on probabilities and intervals; diagnostics() has all values."
     )
 
@@ -230,7 +230,19 @@ def diagnose_model(model: FittedModel) -> list[Diagnosis]:
             suffix = prefix if len(regression.labelings) == 1 else f"{prefix}, labeling {number}"
             quantities[f"log-likelihood{suffix}"] = labeling.log_likelihood[:, model.n_burn_in :]
             quantities[f"number of experts{suffix}"] = labeling.n_active[:, model.n_burn_in :]
-        probabilities = probes.reshape(regression.labelings[0].n_chains, -1, probes.shape[1])
-        for probe in range(probabilities.shape[2]):
-            quantities[f"{PROBABILITY} {probe}{prefix}"] = probabilities[:, :, probe]
+        quantities |= _probe_quantities(regression, probes, prefix)
     return diagnose({name: draws for name, draws in quantities.items() if draws.shape[1] >= MIN_DRAWS})
+
+
+def _probe_quantities(regression: RegressionPosterior, probes: FloatArray, suffix: str) -> dict[str, FloatArray]:
+    """Return the probabilities at training rows, (chains, draws) each, of each labeling: its chains are comparable."""
+    first = regression.labelings[0]
+    # Files of earlier versions have averages of both labelings, draw by draw, which are diagnosed as one labeling.
+    n_sides = len(probes) // len(first.draws)
+    sides = probes.reshape(n_sides, first.n_chains, len(first.draws) // first.n_chains, probes.shape[1])
+    names = [suffix] if n_sides == 1 else [f"{suffix}, labeling {number}" for number in range(n_sides)]
+    return {
+        f"{PROBABILITY} {probe}{name}": side[:, :, probe]
+        for probe in range(probes.shape[1])
+        for name, side in zip(names, sides, strict=True)
+    }

@@ -32,6 +32,7 @@ from softpolytope.model._posterior import (
     combine_odds,
 )
 from softpolytope.model._prior import Prior
+from softpolytope.model._quantiles import central_interval, draw_quantiles
 from softpolytope.model._softplus import (
     log_activations,
     log_softplus,
@@ -60,9 +61,11 @@ __all__ = [
     "Prior",
     "RegressionPosterior",
     "TrainingRows",
+    "central_interval",
     "check_estimate",
     "class_index",
     "combine_odds",
+    "draw_quantiles",
     "encode_labels",
     "expected_counts",
     "fitted_model",

@@ -143,9 +143,18 @@ def check_estimate(estimate: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RegressionPosterior:
-    """One label against the rest: P(y = 1) by the labeling itself and, if symmetric, by its opposite."""
+    """One label against the rest: P(y = 1) by the labeling itself and, if symmetric, by its opposite.
+
+    The draws of both labelings, of which there are equally many, are one mixture: those of the labeling itself, then
+    those of its opposite.
+    """
 
     labelings: tuple[LabelingPosterior, ...]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of all labelings."""
+        return sum(len(labeling.draws) for labeling in self.labelings)
 
     def probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
         """Return P(y = 1) and P(y = 0) of rows, averaged over draws, each precise where it is small."""
@@ -167,17 +176,14 @@ class RegressionPosterior:
         return positive, negative
 
     def probability_draws(self, X: Design, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
-        """Return P(y = 1) of every draw, (draws, rows)."""
-        blocks = list(self._map_blocks(X, estimate, n_threads, lambda rates: _probabilities(rates)[0]))
-        positive = np.concatenate(blocks, axis=1)
-        _check_for_overflow(positive)
-        return positive
+        """Return P(y = 1) of every draw of both labelings, (draws, rows); their mean is that of `probabilities`."""
+        return self.both_probability_draws(X, estimate, n_threads)[0]
 
     def both_probability_draws(
         self, X: Design, estimate: Estimate = "mean", n_threads: int = 1
     ) -> tuple[FloatArray, FloatArray]:
-        """Return P(y = 1) and P(y = 0) of every draw, (draws, rows), each precise where it is small."""
-        blocks = list(self._map_blocks(X, estimate, n_threads, _probabilities))
+        """Return P(y = 1) and P(y = 0) of every draw of both labelings, each precise where it is small."""
+        blocks = list(self._map_blocks(X, estimate, n_threads, _mixture_probabilities))
         positive, negative = (np.concatenate([block[side] for block in blocks], axis=1) for side in (0, 1))
         _check_for_overflow(positive)
         return positive, negative
@@ -201,13 +207,12 @@ class RegressionPosterior:
                 yield from pool.map(evaluate, starts)
 
 
-def _probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return P(y = 1) and P(y = 0), given lambda of the labeling and, if there is one, of its opposite."""
-    own = rates[0]
-    if len(rates) == 1:
-        return -np.expm1(-own), np.exp(-own)
-    other = rates[1]
-    return 0.5 * (np.exp(-other) - np.expm1(-own)), 0.5 * (np.exp(-own) - np.expm1(-other))
+def _mixture_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return P(y = 1) and P(y = 0) by draw, given lambda of the labeling and, if there is one, of its opposite."""
+    sides = [(-np.expm1(-own), np.exp(-own)) for own in rates]
+    # The event of the opposite labeling is y = 0.
+    sides[1:] = [(survival, event) for event, survival in sides[1:]]
+    return np.concatenate([side[0] for side in sides]), np.concatenate([side[1] for side in sides])
 
 
 def _log_mean_probabilities(logs: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
@@ -234,7 +239,7 @@ def _check_for_overflow(probabilities: FloatArray) -> None:
 
 
 def _mean_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return P(y = 1) and P(y = 0) averaged over draws, given lambda as `_probabilities` takes it."""
+    """Return P(y = 1) and P(y = 0) averaged over draws, given lambda as `_mixture_probabilities` takes it."""
     positive, negative = np.zeros(rates[0].shape[1]), np.zeros(rates[0].shape[1])
     _predict.add_mean_probabilities(rates[0], 1.0 / len(rates), positive, negative)
     if len(rates) == 2:
@@ -282,7 +287,11 @@ class Posterior:
         return np.ascontiguousarray(log_softmax(log_odds, axis=0).T)
 
     def class_probability_draws(self, X: Design, n_threads: int = 1) -> FloatArray:
-        """Return the probabilities by draw: of the second of two classes (draws, rows), else (draws, rows, classes)."""
+        """Return the probabilities by draw: of the second of two classes (draws, rows), else (draws, rows, classes).
+
+        The draws of both labelings come one after the other. Regressions of several classes are independent: draw d of
+        each is combined with draw d of the others.
+        """
         pairs = [regression.both_probability_draws(X, "mean", n_threads) for regression in self.regressions]
         if len(pairs) == 1:
             return pairs[0][0]

@@ -1,5 +1,6 @@
 """Findings for and against trusting a model, in the order in which a skeptic would ask for them."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -146,8 +147,10 @@ def _check_fit(summary: Summary) -> Check:
             f"assess it, {HOW_TO_GET_INTERVALS}.",
         )
     text = "Intervals come from bootstrapped modes, an approximation of the posterior."
-    n_modes, n_needed = len(summary.labelings[0].posterior.draws), n_draws_needed(LEVEL)
+    mixture = summary.model.posterior.regressions[0]
+    n_modes, n_needed = mixture.n_draws, n_draws_needed(LEVEL)
     if n_modes < n_needed:
+        n_restarts = math.ceil(n_needed / len(mixture.labelings))
         modes = f"{format_count(n_modes, 'mode')} {'is' if n_modes == 1 else 'are'}"
-        text += f" {modes} too few for {LEVEL:.0%} intervals; refit with at least {n_needed} restarts."
+        text += f" {modes} too few for {LEVEL:.0%} intervals; refit with at least {n_restarts} restarts."
     return Check("look", text)

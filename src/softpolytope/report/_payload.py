@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import FloatArray, IndexArray
-from softpolytope.model import Design, Draws
+from softpolytope.model import Design, Draws, central_interval
 from softpolytope.report._scores import LEVEL
 from softpolytope.report._summary import Summary, draw_probabilities, to_dense
 
@@ -120,7 +120,7 @@ def _model(summary: Summary) -> JsonObject:
 
 
 def kept_draws(summary: Summary) -> IndexArray:
-    """Return the numbers of the draws on the page: evenly spaced if there is no room for all, none if unused."""
+    """Return the numbers of each labeling's draws on the page: evenly spaced if some have no room, none if unused."""
     if summary.model.estimate == "best":
         return np.array([], dtype=np.intp)
     n_draws = summary.n_draws
@@ -140,7 +140,9 @@ def max_difference(summary: Summary) -> float:
     n_rows = len(summary.codes)
     chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ROWS_COMPARED)).astype(np.intp))
     by_draw = draw_probabilities(summary.model.posterior, summary.X[chosen])
-    return float(np.abs(by_draw[kept].mean(axis=0) - by_draw.mean(axis=0)).max())
+    # The draws of the second labeling follow those of the first.
+    kept_of_both = np.concatenate([kept + start for start in range(0, len(by_draw), summary.n_draws)])
+    return float(np.abs(by_draw[kept_of_both].mean(axis=0) - by_draw.mean(axis=0)).max())
 
 
 def _draws(draws: Draws, kept: list[int]) -> JsonObject:
@@ -180,13 +182,12 @@ def _probabilities(summary: Summary, kept: IndexArray) -> JsonObject:
 
 def _intervals(summary: Summary, kept: IndexArray) -> FloatArray:
     """Return central intervals over draws, (2, rows): of the second of two classes, or of the predicted class."""
-    tail = 0.5 * (1.0 - LEVEL)
     parts = []
     for start in range(0, len(kept), BLOCK_OF_ROWS):
         rows = kept[start : start + BLOCK_OF_ROWS]
         by_draw = draw_probabilities(summary.model.posterior, summary.X[rows])
         shown = np.ones(len(rows), dtype=np.intp) if by_draw.shape[2] == 2 else summary.decisions[rows]
-        parts.append(np.quantile(by_draw[:, np.arange(len(rows)), shown], [tail, 1.0 - tail], axis=0))
+        parts.append(central_interval(by_draw[:, np.arange(len(rows)), shown], LEVEL))
     return np.concatenate(parts, axis=1)
 
 

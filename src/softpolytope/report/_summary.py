@@ -20,6 +20,7 @@ from softpolytope.model import (
     FittedModel,
     LabelingPosterior,
     Posterior,
+    draw_quantiles,
     fitted_model,
 )
 from softpolytope.report._scores import (
@@ -153,7 +154,7 @@ class Summary:
 
     @property
     def n_draws(self) -> int:
-        """Number of draws or modes that predictions average over."""
+        """Number of draws or modes of each labeling that predictions average over."""
         return 1 if self.model.estimate == "best" else len(self.model.labelings[0].draws)
 
     @property
@@ -256,7 +257,7 @@ def weight_bands(draws: Draws) -> FloatArray:
         own = draws.expert_weights[start:stop][draws.is_active[start:stop]]
         table[number, : len(own)] = np.sort(own)[::-1]
     tail = 0.5 * (1.0 - LEVEL)
-    return np.quantile(table[:, :MAX_WEIGHTS], [tail, 0.5, 1.0 - tail], axis=0).T
+    return draw_quantiles(table[:, :MAX_WEIGHTS], [tail, 0.5, 1.0 - tail]).T
 
 
 def draw_probabilities(posterior: Posterior, rows: Design) -> FloatArray:
@@ -266,7 +267,7 @@ def draw_probabilities(posterior: Posterior, rows: Design) -> FloatArray:
 
 
 def _compare_modes(posterior: Posterior, rows: Design) -> Agreement:
-    """Compare modes on the rows, or on evenly spaced ones if there are many."""
+    """Compare the modes of both labelings on the rows, or on evenly spaced ones if there are many."""
     n_rows = rows.shape[0]
     chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ROWS_COMPARED)).astype(np.intp))
     probabilities = draw_probabilities(posterior, rows[chosen])

@@ -139,9 +139,9 @@ def fit_sentences(summary: Summary) -> list[str]:
         )
         return [text]
     if agreement.n_modes == 1:
-        return ["Only one restart was run, so agreement between modes cannot be assessed."]
+        return ["There is only one mode, so agreement between modes cannot be assessed."]
     found = (
-        f"{agreement.n_modes} restarts from random starting points each found a mode of the posterior. On the "
+        f"{agreement.n_modes} optimizations from random starting points each found a mode of the posterior. On the "
         f"{summary.row_noun}s, all of them agree on {percent(agreement.same_decision)} of the predictions, and the "
         f"largest and smallest probabilities for a row differ by {agreement.mean_spread:.3f} on average."
     )

@@ -25,7 +25,7 @@ def load_model(path: str | Path) -> SoftplusBase | TableClassifier:
     >>> from pathlib import Path
     >>> from softpolytope import SoftplusClassifier, load_model
     >>> X, y = [[0.0], [1.0], [2.0]] * 5, [0, 0, 1] * 5
-    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
+    >>> model = SoftplusClassifier(inference="map", random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(Path(folder) / "model.softpolytope")
     ...     loaded = load_model(Path(folder) / "model.softpolytope")
