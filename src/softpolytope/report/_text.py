@@ -93,11 +93,6 @@ def _describe_probability(summary: Summary) -> str:
     )
 
 
-def calibrated_event(summary: Summary) -> str:
-    """Name the event that the calibration is about."""
-    return f"“{summary.classes[1]}”" if len(summary.classes) == 2 else "the predicted class"
-
-
 def rule_sentences(labeling: LabelingSummary, number: int) -> tuple[str, str]:
     """Describe the region of an expert, and its votes on the rows of the report."""
     rule = labeling.rules[number]
