@@ -17,13 +17,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from softpolytope.exceptions import ColumnError, ModelFileError, TableError
+from softpolytope.exceptions import ColumnError, ContentError, ModelFileError, ReproductionError, TableError
 
 SUCCESS, NEGATIVE, WRONG, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 
 class CommandError(Exception):
     """Raised if a command cannot do what was asked for; the message gives the reason and what to do."""
+
+
+# Errors whose messages are written for the user of a command.
+USER_ERRORS = CommandError | ContentError | ModelFileError | ReproductionError | TableError
 
 
 def exit_code(run: Callable[[], int]) -> int:
@@ -130,7 +134,7 @@ def _message(error: Exception) -> str | None:
         options = [_remedy_option(remedy, error.column) for remedy in error.remedies]
         return f"{error} Option{'s' if len(options) > 1 else ''}: {' or '.join(options)}"
     is_extra = isinstance(error, ImportError) and "pip install softpolytope[" in str(error)
-    return str(error) if is_extra or isinstance(error, CommandError | TableError | ModelFileError) else None
+    return str(error) if is_extra or isinstance(error, USER_ERRORS) else None
 
 
 def _remedy_option(remedy: str, column: str) -> str:

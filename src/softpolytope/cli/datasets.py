@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from softpolytope.cli._errors import NEGATIVE, SUCCESS, CommandError
 from softpolytope.cli._options import Commands, add_data_home_option, add_json_option, examples, integer
 from softpolytope.cli._output import print_note, text_output, to_json
-from softpolytope.exceptions import ContentError
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -120,8 +119,6 @@ def run_path(options: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         print_note(str(error))
         return NEGATIVE
-    except ContentError as error:
-        raise CommandError(str(error)) from error
     return SUCCESS
 
 

@@ -4,9 +4,8 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from softpolytope.cli._errors import SUCCESS, CommandError
+from softpolytope.cli._errors import SUCCESS
 from softpolytope.cli._options import Commands, add_data_home_option, integer
-from softpolytope.exceptions import ReproductionError
 
 
 def add_parser(commands: Commands) -> None:
@@ -45,8 +44,6 @@ def run(options: argparse.Namespace) -> int:
     report = partial(print, flush=True)
     try:
         reproduce_figures(options.out, options.only, protocol, n_processes=options.jobs, report=report)
-    except ReproductionError as error:
-        raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         print("\nRun the same command again to continue.")
         raise

@@ -5,10 +5,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from softpolytope.cli._errors import NEGATIVE, SUCCESS, CommandError
+from softpolytope.cli._errors import NEGATIVE, SUCCESS
 from softpolytope.cli._options import Commands, add_data_home_option, integer
 from softpolytope.cli._output import warnings_as_notes
-from softpolytope.exceptions import ReproductionError
 
 
 def add_parser(commands: Commands) -> None:
@@ -77,8 +76,6 @@ def run(options: argparse.Namespace) -> int:
     try:
         with warnings_as_notes():
             outcome = reproduce_tables(request, partial(print, flush=True))
-    except ReproductionError as error:
-        raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         print("\nRun the same command again to continue.")
         raise
