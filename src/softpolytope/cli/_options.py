@@ -3,8 +3,9 @@
 import argparse
 import csv
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from softpolytope.cli._errors import CommandError
 from softpolytope.cli._output import print_note
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # The result of add_subparsers, and a parser or a group of arguments.
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Arguments: TypeAlias = "argparse._ActionsContainer"
+Value = TypeVar("Value")
 
 MAX_SEED = 2**32 - 1
 # Also in `softpolytope.tabular` and `softpolytope.datasets`, which take long to import.
@@ -81,19 +83,21 @@ def column_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def integer(least: int, most: int = MAX_SEED) -> Callable[[str], int]:
-    """Return a type of integers from `least` to `most`."""
+def parsed(convert: Callable[[str], Value], is_valid: Callable[[Value], bool], expected: str) -> Callable[[str], Value]:
+    """Return a type of values that `convert` reads and `is_valid` accepts; `expected` names them in the error."""
 
-    def parse(text: str) -> int:
-        try:
-            found = int(text)
-        except ValueError:
-            found = least - 1
-        if not least <= found <= most:
-            raise argparse.ArgumentTypeError(f"expected an integer from {least} to {most}; got {text!r}")
-        return found
+    def parse(text: str) -> Value:
+        with suppress(ValueError):
+            if is_valid(found := convert(text)):
+                return found
+        raise argparse.ArgumentTypeError(f"expected {expected}; got {text!r}")
 
     return parse
+
+
+def integer(least: int, most: int = MAX_SEED) -> Callable[[str], int]:
+    """Return a type of integers from `least` to `most`."""
+    return parsed(int, lambda found: least <= found <= most, f"an integer from {least} to {most}")
 
 
 def _character(text: str) -> str:

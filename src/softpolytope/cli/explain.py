@@ -14,6 +14,7 @@ from softpolytope.cli._options import (
     examples,
     load_table_model,
     open_input,
+    parsed,
     print_unknown,
 )
 from softpolytope.cli._output import to_json, warnings_as_notes
@@ -42,27 +43,17 @@ def add_parser(commands: Commands) -> None:
     parser.set_defaults(run=run, rooms=("tabular",))
     parser.add_argument("model", help=MODEL_HELP)
     parser.add_argument("table", nargs="?", help=TABLE_HELP)
-    parser.add_argument(
-        "--rows",
-        type=_row_indices,
-        action="extend",
-        metavar="0,5",
-        help="rows to explain, from 0; by default the first",
-    )
+    numbers = parsed(_integers, lambda found: min(found) >= 0, "row numbers from 0, separated by commas")
+    rows_help = "rows to explain, from 0; by default the first"
+    parser.add_argument("--rows", type=numbers, action="extend", metavar="0,5", help=rows_help)
     parser.add_argument("--counterfactual", action="store_true", help="find the smallest change of the prediction")
     add_columns_option(parser, "--fixed", "with --counterfactual: columns that must not change")
     add_format_options(parser)
     add_json_option(parser)
 
 
-def _row_indices(text: str) -> list[int]:
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = [-1]
-    if min(found) < 0:
-        raise argparse.ArgumentTypeError(f"expected row numbers from 0, separated by commas; got {text!r}")
-    return found
+def _integers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 def run(options: argparse.Namespace) -> int:

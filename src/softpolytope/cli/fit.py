@@ -17,6 +17,7 @@ from softpolytope.cli._options import (
     examples,
     integer,
     open_input,
+    parsed,
 )
 from softpolytope.cli._output import check_output, print_note, to_json, warnings_as_notes
 from softpolytope.exceptions import TableError
@@ -92,18 +93,9 @@ def _add_model_options(group: Arguments) -> None:
 
 def _add_evaluation_options(group: Arguments) -> None:
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--test-size", type=_share, default=0.25, help="share of rows to hold out; 0 for none (0.25)")
+    share = parsed(float, lambda found: 0.0 <= found < 1.0, "a share of at least 0 and below 1")
+    which.add_argument("--test-size", type=share, default=0.25, help="share of rows to hold out; 0 for none (0.25)")
     which.add_argument("--test", metavar="FILE", help="table to score the model on instead; it is not fitted to it")
-
-
-def _share(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0.0 <= found < 1.0:
-        raise argparse.ArgumentTypeError(f"expected a share of at least 0 and below 1; got {text!r}")
-    return found
 
 
 def _class_weights(text: str) -> list[tuple[str, float | None]]:
