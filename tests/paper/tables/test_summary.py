@@ -17,9 +17,10 @@ def test_a_difference_counts_in_the_papers_deviations(mean, agrees):
 
 def test_two_standard_errors_count_where_they_are_more():
     """A single trial with the paper's spread may be two spreads away, and a wide one further."""
-    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61, 5).agrees
-    assert not Comparison(Moments(13.5, None, 1), 11.89, 0.61, 5).agrees
-    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61, 5).tolerance == pytest.approx(2.0 * 0.61 * 1.2**0.5)
+    # Two standard errors are 2 * 0.61 * sqrt(1.2) = 1.336.
+    assert Comparison(Moments(13.22, None, 1), 11.89, 0.61, 5).agrees
+    assert not Comparison(Moments(13.23, None, 1), 11.89, 0.61, 5).agrees
+    assert Comparison(Moments(13.0, None, 1), 11.89, 0.61, 5).standard_error == pytest.approx(0.61 * 1.2**0.5)
 
 
 def test_numbers_without_spread_are_met_by_their_digits():

@@ -56,42 +56,33 @@ class Comparison:
         return math.sqrt(self.paper_deviation**2 / self.n_paper_trials + spread**2 / self.found.n_trials)
 
     @property
-    def tolerance(self) -> float:
-        """One standard deviation of the paper or two standard errors of the difference, whichever is larger.
-
-        A number printed without a deviation must agree to its digits.
-        """
-        if self.paper_deviation is None or self.standard_error is None:
-            return PRINTED_PRECISION
-        return max(self.paper_deviation, 2.0 * self.standard_error)
-
-    @property
     def share(self) -> float:
         """Difference from the paper as a share of its mean."""
         return self.found.mean / self.paper - 1.0
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is within the tolerance."""
-        return self._is_within(self.tolerance)
+        """Whether the difference is within one standard deviation of the paper or two standard errors."""
+        return self.is_within_deviation or self.is_within_errors
 
     @property
     def is_within_deviation(self) -> bool:
         """Whether the difference is within one standard deviation of the paper."""
-        return self._is_within(self.paper_deviation or PRINTED_PRECISION)
+        return self._is_within(self.paper_deviation)
 
     @property
     def is_within_errors(self) -> bool:
         """Whether the difference is within two standard errors."""
-        return self._is_within(2.0 * self.standard_error if self.standard_error else PRINTED_PRECISION)
+        return self._is_within(2.0 * self.standard_error if self.standard_error else None)
 
     @property
     def is_near(self) -> bool:
         """Whether a number of experts is near enough to need no explanation."""
         return abs(self.share) <= EXPERTS_TOLERANCE
 
-    def _is_within(self, tolerance: float) -> bool:
-        return abs(self.found.mean - self.paper) <= tolerance
+    def _is_within(self, tolerance: float | None) -> bool:
+        # A number printed without a deviation must agree to its digits.
+        return abs(self.found.mean - self.paper) <= (tolerance or PRINTED_PRECISION)
 
 
 class Summary:
