@@ -184,20 +184,7 @@ def tune(X: Rows, y: Labels, seed: int, _set_name: str, divisor: float | None = 
     For each C of 1e-4..1 the numbers of hyperplanes K are tried in order until the error rises; then h is chosen from
     0, log(K / 10), ..., log(9 K / 10). The paper's table counts both sides, and its counts arise only if each side has
     its own K. The paper does not say how the sides are combined into one label: the same folds choose between both and
-    either one.
-
-    Parameters
-    ----------
-    X, y, seed, _set_name
-        Training rows, their labels, the seed of folds and orders, and the name of the set.
-    divisor : float, optional
-        Divisor of the paper's 10 million steps in cross-validation and 32 million in training; by default 20 for fewer
-        than 10,000 rows, otherwise 1.
-
-    Returns
-    -------
-    TunedBaseline
-        `chosen` has C, n_hyperplanes and least_entropy of each side, and the deciding sides.
+    either one. The steps of the paper are divided by `divisor`, by default 20 for fewer than 10,000 rows, otherwise 1.
     """
     divisor = divisor or (STEP_DIVISOR if len(y) < MANY_ROWS else 1)
     splits = make_folds(y, N_FOLDS, seed)
