@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
+from operator import itemgetter
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,17 +50,8 @@ class TwoClassMachine(
     classes_: Labels
 
     @abstractmethod
-    def fit(self, X: Rows, y: Labels) -> Self:
-        """Learn from rows and their labels."""
-
-    @abstractmethod
     def decision_function(self, X: Rows) -> FloatArray:
         """Return scores (n_samples,), positive for the second class."""
-
-    @property
-    @abstractmethod
-    def n_experts_(self) -> int:
-        """Number of hyperplanes or vectors, as the paper counts them."""
 
     def predict(self, X: Rows) -> Labels:
         """Return the second class where the decision function is positive, the first elsewhere."""
@@ -132,18 +124,15 @@ def cross_validation_error(machine: TwoClassMachine, X: Rows, y: Labels, splits:
 
 def search_rows(rows: Iterable[Iterable[_Value]], error: Callable[[_Value], float]) -> tuple[_Value, float]:
     """Return the best value of a grid and its error, trying the values of each row until the error rises."""
-    return min((first_rise(values, error) for values in rows), key=lambda result: result[1])
+    return min((first_rise(values, error) for values in rows), key=itemgetter(1))
 
 
 def first_rise(values: Iterable[_Value], error: Callable[[_Value], float]) -> tuple[_Value, float]:
     """Return the best value and its error, trying values in order until the error rises, as the paper does."""
-    best: list[tuple[_Value, float]] = []
-    last = np.inf
+    tried: list[tuple[_Value, float]] = []
     for value in values:
         current = error(value)
-        if current > last:
+        if tried and current > tried[-1][1]:
             break
-        if not best or current < best[0][1]:
-            best = [(value, current)]
-        last = current
-    return best[0]
+        tried.append((value, current))
+    return min(tried, key=itemgetter(1))
