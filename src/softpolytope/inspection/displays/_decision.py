@@ -157,8 +157,7 @@ class DecisionDisplay(_drawing.Display):
         self._draw_rows(ax)
         left, right, bottom, top = self.view.extent
         ax.set(xlim=(left, right), ylim=(bottom, top))
-        ax.set_xlabel(self.view.plane.horizontal_label)
-        ax.set_ylabel(self.view.plane.vertical_label)
+        ax.set(xlabel=self.view.plane.horizontal_label, ylabel=self.view.plane.vertical_label)
         self.colorbar_ = self._draw_colorbar(ax, image) if colorbar else None
         if legend:
             _drawing.draw_legend_below(ax)

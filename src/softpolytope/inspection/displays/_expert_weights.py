@@ -101,8 +101,7 @@ class ExpertWeightsDisplay(_drawing.Display):
                 label=f"experts for {name}",
             )
         _drawing.use_integer_ticks(ax)
-        ax.set_xlabel("expert, in order of weight")
-        ax.set_ylabel("weight r")
+        ax.set(xlabel="expert, in order of weight", ylabel="weight r")
         if log:
             ax.set_yscale("log")
         _drawing.draw_legend_below(ax)

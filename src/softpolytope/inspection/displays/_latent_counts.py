@@ -123,8 +123,7 @@ class LatentCountsDisplay(_drawing.Display):
             lower, upper = 0.5 * self.counts.min(initial=1.0), 2.0 * self.counts.max(initial=1.0)
             ax.set_ylim(max(MIN_SHOWN, float(lower)), min(MAX_SHOWN, float(upper)))
         _drawing.use_integer_ticks(ax)
-        ax.set_xlabel("level t")
-        ax.set_ylabel(f"mean count per row of {self.name}")
+        ax.set(xlabel="level t", ylabel=f"mean count per row of {self.name}")
         if legend:
             _drawing.draw_legend_below(ax)
         return self

@@ -87,8 +87,7 @@ class LogLikelihoodDisplay(_drawing.Display):
                 ax.plot(sweeps, trace, color=_drawing.SIDE_COLORS[side], linewidth=0.8, label=label)
         if self.n_burn_in:
             ax.axvline(self.n_burn_in, color="gray", linestyle=":", label="end of burn-in")
-        ax.set_xlabel("sweep")
-        ax.set_ylabel("log-likelihood per row, nats")
+        ax.set(xlabel="sweep", ylabel="log-likelihood per row, nats")
         _drawing.draw_legend_below(ax)
         return self
 

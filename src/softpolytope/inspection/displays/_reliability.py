@@ -163,8 +163,7 @@ class ReliabilityDisplay(_drawing.Display):
             label=f"share of {self.name}, {self.level:.0%} intervals",
         )
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        ax.set_ylabel(f"share of {self.name} among the rows")
-        ax.set_xlabel(f"predicted P({self.name})")
+        ax.set(xlabel=f"predicted P({self.name})", ylabel=f"share of {self.name} among the rows")
         _drawing.draw_legend_below(ax)
         self._plot_histogram()
         return self
