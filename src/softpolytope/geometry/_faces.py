@@ -142,7 +142,7 @@ class _Region:
             if found.status != 0:
                 break
             value = max(value, float(found.fun))
-            if value >= best - TIGHT or self._gap(found.x) <= TIGHT:
+            if value >= best - TIGHT or self._gap_and_gradient(found.x)[0] <= TIGHT:
                 break
             # A tangent where the segment leaves the region touches it; one at the vertex may not. Its point is another
             # upper bound.
@@ -184,10 +184,6 @@ class _Region:
         """Return how far outside the region a point is, in nats of log q, and the gradient."""
         log_activation, derivatives = _log_activation_and_derivatives(self._start + self._normals @ shares)
         return self._log_needed - log_activation, -(derivatives @ self._normals)
-
-    def _gap(self, shares: FloatArray) -> float:
-        """Return how far outside the region a point is, in nats of log q."""
-        return self._log_needed - _log_activation_and_derivatives(self._start + self._normals @ shares)[0]
 
     def _exit_towards(self, outside: FloatArray) -> FloatArray:
         """Return the last point inside on the segment from the deepest point to one outside; the latter if none is."""
