@@ -70,8 +70,7 @@ class Polytope:
         for face in range(len(is_needed)):
             is_needed[face] = False
             is_needed[face] = scaled._reaches_beyond(face, is_needed)
-        is_all = np.ones(len(self.offsets), dtype=bool)
-        is_all[~_is_face(self.normals, self.offsets)] = False
+        is_all = _is_face(self.normals, self.offsets)
         is_all[is_all] = is_needed
         return is_all
 
