@@ -19,14 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.random import BitGenerator, Generator, Philox, SeedSequence
 
-# Number of values of each part of a name, from the bits it has in the counter.
-_LIMITS = {
-    "labeling": 1 << 32,
-    "chain": 1 << 32,
-    "sweep": 1 << 48,
-    "step": 1 << 16,
-    "block": 1 << 64,
-}
+# Bits of each part of a name in the counter.
+_BITS = {"labeling": 32, "chain": 32, "sweep": 48, "step": 16, "block": 64}
 
 
 class Streams:
@@ -102,8 +96,8 @@ def _counter(labeling: int, chain: int, sweep: int, step: int, block: int) -> tu
     if (labeling | chain) >> 32 or sweep >> 48 or step >> 16 or block >> 64:
         parts = {"labeling": labeling, "chain": chain, "sweep": sweep, "step": step, "block": block}
         for name, value in parts.items():
-            if not 0 <= value < _LIMITS[name]:
-                raise ValueError(f"{name} must be from 0 to {_LIMITS[name] - 1}; got {value}.")
+            if value >> _BITS[name]:  # too large, or negative
+                raise ValueError(f"{name} must be from 0 to {2 ** _BITS[name] - 1}; got {value}.")
     return (0, block, sweep << 16 | step, labeling << 32 | chain)
 
 
