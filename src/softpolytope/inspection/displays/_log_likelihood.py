@@ -72,13 +72,7 @@ class LogLikelihoodDisplay(_drawing.Display):
         return cls(traces, model.n_burn_in).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw a line per chain.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, by default those of a new figure.
-        """
+        """Draw a line per chain on the given axes, by default on those of a new figure."""
         ax = self._set_axes(ax)
         for side, (name, traces) in enumerate(self.traces.items()):
             for chain, trace in enumerate(traces):

@@ -140,13 +140,7 @@ class ReliabilityDisplay(_drawing.Display):
         return cls(sums / counts, n_hits / counts, intervals, counts, probabilities, name, level).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the curve, and behind it a pale histogram of the predictions.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on, by default those of a new figure.
-        """
+        """Draw the curve, and behind it a pale histogram, on the given axes or on those of a new figure."""
         ax = self._set_axes(ax)
         ax.plot([0.0, 1.0], [0.0, 1.0], color="gray", linestyle=":", label="perfectly calibrated")
         # An interval may exclude the frequency itself: that of 0 of n rows does.
