@@ -7,9 +7,28 @@ import pytest
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.inspection import Diagnosis
 from softpolytope.report._summary import ReportOptions, summarize_model
-from softpolytope.report._text import fit_caption, fit_sentences, model_paragraph, rule_sentences
+from softpolytope.report._text import (
+    fit_caption,
+    fit_sentences,
+    join_names,
+    model_paragraph,
+    percent,
+    rule_sentences,
+)
 
 NOTHING = ReportOptions()
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.1234, "12.3%"), (0.9999, "> 99.9%"), (1.0, "100.0%")])
+def test_shares_have_one_digit(share, text):
+    """Only a share of one is written as all."""
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(("names", "text"), [(["A"], "A"), (["A", "B"], "A and B"), (["A", "B", "C"], "A, B and C")])
+def test_names_are_joined(names, text):
+    """With commas, and "and" before the last."""
+    assert join_names(names) == text
 
 
 def test_rules_are_those_of_the_polytopes(modes):

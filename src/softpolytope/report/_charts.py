@@ -151,14 +151,7 @@ def modes_chart(log_likelihood: Sequence[float], label: str) -> Chart:
 
 
 def ticks(low: float, high: float, max_ticks: int = 6) -> list[float]:
-    """Return round numbers between two bounds.
-
-    Examples
-    --------
-    >>> from softpolytope.report._charts import ticks
-    >>> ticks(0.0, 1.0)
-    [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]
-    """
+    """Return round numbers between two bounds."""
     step = 10.0 ** np.floor(np.log10((high - low) / max_ticks))
     step *= next(factor for factor in (1.0, 2.0, 5.0, 10.0, 20.0) if (high - low) / (step * factor) <= max_ticks)
     return [float(k * step) for k in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]

@@ -14,27 +14,13 @@ HOW_TO_GET_INTERVALS = 'refit with inference="gibbs", or with bootstrap=True and
 
 
 def percent(share: float) -> str:
-    """Format a share as a percentage with one digit.
-
-    Examples
-    --------
-    >>> from softpolytope.report._text import percent
-    >>> percent(0.1234), percent(0.9999), percent(1.0)
-    ('12.3%', '> 99.9%', '100.0%')
-    """
+    """Format a share as a percentage with one digit."""
     value = 100.0 * share
     return f"{value:.1f}%" if value < 99.95 or share == 1.0 else "> 99.9%"
 
 
 def join_names(names: list[str]) -> str:
-    """Join names with commas and "and".
-
-    Examples
-    --------
-    >>> from softpolytope.report._text import join_names
-    >>> join_names(["A"]), join_names(["A", "B", "C"])
-    ('A', 'A, B and C')
-    """
+    """Join names with commas and "and"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
