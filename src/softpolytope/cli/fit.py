@@ -119,6 +119,7 @@ def _class_weights(text: str) -> list[tuple[str, float | None]]:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table, evaluate, fit, and write the model."""
+    from softpolytope.estimators import MIN_ROWS_FOR_MODES
     from softpolytope.tabular import TableClassifier
 
     start = time.perf_counter()
@@ -127,13 +128,14 @@ def run(options: argparse.Namespace) -> int:
     table = open_input(options.table, options)
     with warnings_as_notes():
         schema = _infer_schema(options, table)
-    if options.sweeps is not None and _finds_modes(options.inference, schema.n_rows):
+    finds_modes = options.inference == "map" or (options.inference == "auto" and schema.n_rows >= MIN_ROWS_FOR_MODES)
+    if options.sweeps is not None and finds_modes:
         print_note("--sweeps has no effect: this fit finds posterior modes. Add --inference gibbs, or leave it out.")
         options.sweeps = None
         classifier = _make_classifier(options)
     weights = _label_weights(options.class_weight, schema.target)
     classifier.set_params(class_weight=weights)
-    say = _silent if options.json else print
+    say: Callable[..., None] = (lambda *_, **__: None) if options.json else print
     say(_describe(options.table, schema))
     if weights is not None:
         say(f"Class weights: {_describe_weights(weights)}")
@@ -175,10 +177,6 @@ def _fit(
     return n_test
 
 
-def _silent(*_: object, **__: object) -> None:
-    """Print nothing."""
-
-
 def _make_classifier(options: argparse.Namespace) -> "SoftplusBase":
     """Return the classifier that the options describe."""
     from softpolytope.estimators import CLASSIFIERS
@@ -218,13 +216,6 @@ def _infer_schema(options: argparse.Namespace, table: "Table") -> "Schema":
     columns = (tuple(options.features), tuple(options.drop), tuple(options.categorical))
     max_categories = MAX_CATEGORIES if options.max_categories is None else options.max_categories
     return infer_schema(table, ColumnSelection(target, *columns, max_categories))
-
-
-def _finds_modes(inference: str, n_rows: int) -> bool:
-    """Return whether the fit finds posterior modes and runs no chains."""
-    from softpolytope.estimators import MIN_ROWS_FOR_MODES
-
-    return inference == "map" or (inference == "auto" and n_rows >= MIN_ROWS_FOR_MODES)
 
 
 def _label_weights(given: list[tuple[str, float | None]] | None, target: "Target") -> "ClassWeight":

@@ -78,7 +78,11 @@ def _features(summary: Summary) -> JsonObject:
         "upper": features.upper,
         "medians": _medians(summary.X),
     }
-    rounded = {name: [_round(value) for value in column.tolist()] for name, column in columns.items()}
+    # Nine digits.
+    rounded = {
+        name: [_drop_decimal_point(float(f"{value:.9g}")) for value in column.tolist()]
+        for name, column in columns.items()
+    }
     return {"names": list(features.names), **rounded}
 
 
@@ -88,12 +92,8 @@ def _medians(X: Design) -> FloatArray:
     return np.concatenate([np.median(to_dense(X[:, start : start + BLOCK_OF_COLUMNS]), axis=0) for start in starts])
 
 
-def _round(value: float) -> float | int:
-    """Round to nine digits; whole numbers have no decimal point."""
-    return _drop_decimal_point(float(f"{value:.9g}"))
-
-
 def _drop_decimal_point(value: float) -> float | int:
+    """Return a whole number as an integer, which JSON writes without a decimal point, and others as they are."""
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
@@ -225,16 +225,12 @@ def encode_column(column: NDArray[Any]) -> JsonObject:
     if numbers is None or len(listed) <= MAX_LISTED:
         kind = "<u1" if len(listed) <= MAX_LISTED else "<u4"
         if numbers is not None:
-            return encode_array(codes, kind) | {"list": [_to_json_number(value) for value in listed.tolist()]}
+            shown = [None if np.isnan(value) else _drop_decimal_point(value) for value in listed.tolist()]
+            return encode_array(codes, kind) | {"list": shown}
         return encode_array(codes, kind) | {"list": listed.tolist()}
     start, width = float(listed[0]), float(np.nanmax(listed) - listed[0])
     # Single precision ends at 3e38.
     return encode_array(numbers - start, "<f4" if width < 1e38 else "<f8") | {"start": start}
-
-
-def _to_json_number(value: float) -> float | int | None:
-    """Return the same number, without a decimal point if it is whole; None for NaN."""
-    return None if np.isnan(value) else _drop_decimal_point(value)
 
 
 def _to_numbers(column: NDArray[Any]) -> FloatArray | None:

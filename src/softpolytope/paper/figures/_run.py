@@ -32,11 +32,6 @@ class PaperFigure:
     title: str
 
     @property
-    def file_name(self) -> str:
-        """Name of the picture's file."""
-        return f"figure{self.number:02d}_{self.name}.png"
-
-    @property
     def needs_benchmarks(self) -> bool:
         """Whether its rows come from files that are not part of the package."""
         return any(model.is_benchmark for model in self.models)
@@ -201,7 +196,7 @@ def _draw_ready(
         if missing & figure.needed_jobs:
             waiting.append(figure)
             continue
-        path = folder / figure.file_name
+        path = folder / f"figure{figure.number:02d}_{figure.name}.png"
         save_figure(figure.draw(protocol, folder), path)
         report(f"  {path}")
     return waiting

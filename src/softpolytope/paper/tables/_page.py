@@ -71,7 +71,7 @@ def write_page(found: Sequence[StoredFit], protocol: TableProtocol, path: Path) 
         differences=differences(summary) if is_papers else "",
         tables="\n".join(_table(summary, *table) for table in _TABLES),
         predictions=_by_set(summary, _prediction),
-        times=_by_set(summary, _median_seconds),
+        times=_by_set(summary, lambda results: f"{np.median([result.fit_seconds for result in results]):,.1f}"),
         totals=_totals(summary),
         builds=", ".join(f"{n:,} by {build}" for build, n in Counter(item.build for item in found).most_common()),
         pictures="\n\n".join(f"![{item.stem}]({item.name})" for item in _draw_by_depth(summary, path)),
@@ -106,10 +106,6 @@ def _by_set(summary: Summary, cell: Callable[[Sequence[Result]], str]) -> str:
 def _prediction(results: Sequence[Result]) -> str:
     cost = np.median([result.predict_nanoseconds for result in results])
     return f"{cost:,.0f} ns, {np.mean([result.error for result in results]):.1f} %"
-
-
-def _median_seconds(results: Sequence[Result]) -> str:
-    return f"{np.median([result.fit_seconds for result in results]):,.1f}"
 
 
 def _totals(summary: Summary) -> str:

@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -24,13 +23,6 @@ class Moments:
     mean: float
     deviation: float | None  # None for a single trial
     n_trials: int
-
-    @classmethod
-    def from_values(cls, values: Iterable[float]) -> Self:
-        """Return the moments of some numbers."""
-        given = np.array(list(values))
-        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
-        return cls(float(given.mean()), deviation, len(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +91,10 @@ class Summary:
 
     def moments(self, set_name: str, method: str, quantity: Quantity) -> Moments | None:
         """Return the moments of a quantity, None without trials."""
-        values = [getattr(result, quantity) for result in self.results(set_name, method)]
-        return Moments.from_values(values) if values else None
+        values = np.array([getattr(result, quantity) for result in self.results(set_name, method)])
+        if not len(values):
+            return None
+        return Moments(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None, len(values))
 
     def comparison(self, set_name: str, method: str, quantity: Quantity) -> Comparison | None:
         """Return a quantity beside the paper's, None if either is missing."""
