@@ -5,7 +5,6 @@ interrupts and memory limits are handled here. Nothing in this room knows what a
 """
 
 from softpolytope.exceptions import BlocksLostError, CheckpointError
-from softpolytope.parallel._blas import one_blas_thread
 from softpolytope.parallel._block_state import (
     BlockFactory,
     Raw,
@@ -36,7 +35,7 @@ from softpolytope.parallel._partition_blocks import (
 )
 from softpolytope.parallel._partition_cache import AnyFactory, PartitionCache
 from softpolytope.parallel._reduction import Node, fixed_order_sum, merge_siblings
-from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, run_all
+from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, one_blas_thread, run_all
 
 __all__ = [
     "AnyFactory",

@@ -1,10 +1,13 @@
-"""Tasks on threads that report progress and can be stopped."""
+"""Tasks on threads that report progress and can be stopped, and one thread for matrix products."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
+
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 from softpolytope.parallel._checkpoint import CheckpointPlan
 
@@ -109,3 +112,42 @@ def run_all(tasks: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor, rep
         submit_all()
         wait(futures)
     return [future.result() for future in futures]
+
+
+_LOCK = threading.Lock()
+
+
+class _Limit:
+    n_users = 0
+    held: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit matrix products to one thread, because their bits depend on the number of threads.
+
+    The limit holds for the whole process. Fits on several threads start and end at different times, so it is lifted
+    when the last of them ends; plain nested contexts would lift it while another fit still needs it.
+    """
+    with _LOCK:
+        if _Limit.n_users == 0:
+            _let_any_thread_set_limits()
+            _Limit.held = threadpool_limits(1, user_api="blas")
+        _Limit.n_users += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _Limit.n_users -= 1
+            if _Limit.n_users == 0 and _Limit.held is not None:
+                _let_any_thread_set_limits()
+                _Limit.held.restore_original_limits()
+                _Limit.held = None
+                _let_any_thread_set_limits()
+
+
+def _let_any_thread_set_limits() -> None:
+    """Let the last thread lift the limit: from threadpoolctl 3.8 on, only the thread that has set a limit can."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
