@@ -18,9 +18,12 @@ from softpolytope.parallel._blocks import (
     Blocks,
     BlockThreads,
     Call,
+    Node,
     SerialBlocks,
     ThreadBlocks,
     blocks_in_memory,
+    fixed_order_sum,
+    merge_siblings,
     read_only,
 )
 from softpolytope.parallel._checkpoint import Checkpoint, CheckpointPlan, make_fingerprint
@@ -34,7 +37,6 @@ from softpolytope.parallel._partition_blocks import (
     open_partition_store,
 )
 from softpolytope.parallel._partition_cache import AnyFactory, PartitionCache
-from softpolytope.parallel._reduction import Node, fixed_order_sum, merge_siblings
 from softpolytope.parallel._threads import Callback, Progress, Reporting, RunOptions, one_blas_thread, run_all
 
 __all__ = [

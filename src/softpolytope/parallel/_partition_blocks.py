@@ -13,10 +13,9 @@ from typing import Any, Concatenate, Generic, Protocol, Self, cast, runtime_chec
 import numpy as np
 
 from softpolytope.parallel._block_state import BlockFactory, Raw, read_saved_state, saved_state_file, write_saved_state
-from softpolytope.parallel._blocks import Block, Block_co, Blocks, Call, Kind, P, Result
+from softpolytope.parallel._blocks import Block, Block_co, Blocks, Call, Kind, P, Result, merge_siblings
 from softpolytope.parallel._memory import allowance
 from softpolytope.parallel._partition_cache import PartitionCache
-from softpolytope.parallel._reduction import merge_siblings
 
 
 class Source(Protocol):

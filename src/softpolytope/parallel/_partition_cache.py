@@ -9,9 +9,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from softpolytope._files import ScratchFolder
 from softpolytope.parallel._block_state import BlockFactory, Raw, SavedState, read_saved_state, write_saved_state
-from softpolytope.parallel._blocks import Call, Kind
+from softpolytope.parallel._blocks import Call, Kind, fixed_order_sum
 from softpolytope.parallel._memory import Allowance
-from softpolytope.parallel._reduction import fixed_order_sum
 
 # The cache treats all kinds of rows and blocks alike.
 AnyFactory: TypeAlias = BlockFactory[Any, Any]

@@ -1,12 +1,18 @@
-"""Sums over a tree, with the same bits for any distribution of the parts."""
+"""Blocks in memory, and sums over a tree with the same bits for any distribution of the parts."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from softpolytope.parallel._blocks import SerialBlocks, ThreadBlocks
-from softpolytope.parallel._reduction import GROUP_BLOCKS, fixed_order_sum, merge_siblings, tree_sum
+from softpolytope.parallel._blocks import (
+    GROUP_BLOCKS,
+    SerialBlocks,
+    ThreadBlocks,
+    fixed_order_sum,
+    merge_siblings,
+    tree_sum,
+)
 
 
 class Block:
