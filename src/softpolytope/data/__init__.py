@@ -7,6 +7,7 @@ in this room knows a prior or a posterior.
 
 from softpolytope.data._block_factory import DatasetBlockFactory, EncodedRows, OneVsRest, RowEncoding
 from softpolytope.data._checks import (
+    check_classes,
     check_columns,
     check_finite,
     check_for_text,
@@ -21,7 +22,7 @@ from softpolytope.data._row_block import RowBlock
 from softpolytope.data._sampling import MAX_FIRST_ROWS, RowSampler, row_blocks
 from softpolytope.data._sources import open_source
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
-from softpolytope.data._summary import DataSummary, check_classes
+from softpolytope.data._summary import DataSummary
 
 __all__ = [
     "BLOCK_ROWS",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softpolytope._typing import FloatArray
 from softpolytope.model import Design
 from softpolytope.parallel.dask import is_dask_collection
 
@@ -136,3 +137,12 @@ def check_labels_agree(labels: Sequence[object], name: str) -> None:
             f"labels must be all text or all numbers; {name} holds both {text!r} and {other!r}. Make all of them text "
             "(str), or none."
         )
+
+
+def check_classes(classes: NDArray[Any], weights: FloatArray) -> None:
+    """Raise ValueError unless there are two classes or more, each of positive weight."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds only one class, {classes.tolist()[0]!r}; at least two classes are needed.")
+    if not (weights > 0.0).all():
+        missing = classes.tolist()[int(np.argmin(weights))]
+        raise ValueError(f"class {missing!r} has no row of positive weight; leave its rows out or weight them.")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import FloatArray
-from softpolytope.data._checks import check_finite, check_labels_agree
+from softpolytope.data._checks import check_classes, check_finite, check_labels_agree
 from softpolytope.data._dataset import design_arrays
 from softpolytope.data._moments import Moments
 from softpolytope.model import Design
@@ -64,15 +64,6 @@ class DataSummary:
         classes = np.unique(np.array(values, dtype=object if isinstance(values[0], str) else None))
         check_classes(classes, weights := np.array([self.by_label[value].weight for value in classes.tolist()]))
         return classes, weights
-
-
-def check_classes(classes: NDArray[Any], weights: FloatArray) -> None:
-    """Raise ValueError unless there are two classes or more, each of positive weight."""
-    if len(classes) < 2:
-        raise ValueError(f"y holds only one class, {classes.tolist()[0]!r}; at least two classes are needed.")
-    if not (weights > 0.0).all():
-        missing = classes.tolist()[int(np.argmin(weights))]
-        raise ValueError(f"class {missing!r} has no row of positive weight; leave its rows out or weight them.")
 
 
 class SummaryBlock:
