@@ -12,6 +12,7 @@ from softpolytope.data._checks import (
     check_finite,
     check_for_text,
     check_labels_agree,
+    is_dask_collection,
     validate_rows,
 )
 from softpolytope.data._dataset import BLOCK_ROWS, Dataset, InMemoryDataset
@@ -50,6 +51,7 @@ __all__ = [
     "check_for_text",
     "check_labels_agree",
     "identity_transform",
+    "is_dask_collection",
     "open_source",
     "ranges",
     "row_blocks",

@@ -1,6 +1,8 @@
 """Checks of rows and labels."""
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -10,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softpolytope._typing import FloatArray
 from softpolytope.model import Design
-from softpolytope.parallel.dask import is_dask_collection
+
+
+def is_dask_collection(item: object) -> bool:
+    """Return whether an object is a Dask array, data frame or series, without importing Dask."""
+    if "dask" not in sys.modules or isinstance(item, np.ndarray | str | Path | Sequence):
+        return False
+    return bool(sys.modules["dask"].is_dask_collection(item))
 
 
 def validate_rows(estimator: BaseEstimator, X: object) -> Design:

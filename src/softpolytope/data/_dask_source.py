@@ -7,8 +7,9 @@ import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
+from softpolytope.data._checks import is_dask_collection
 from softpolytope.parallel import Raw
-from softpolytope.parallel.dask import Collection, is_dask_collection
+from softpolytope.parallel.dask import Collection
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope.data._checks import is_dask_collection
 from softpolytope.parallel import Raw, Source
-from softpolytope.parallel.dask import is_dask_collection
 
 # A partition of a file without partitions has as many rows as fit into so many bytes, rounded to a power of two.
 PARTITION_BYTES = 2**25

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import check_columns, validate_rows
+from softpolytope.data import check_columns, is_dask_collection, validate_rows
 from softpolytope.geometry import validate_probability
 from softpolytope.inspection import n_draws_needed
 from softpolytope.model import FittedModel, central_interval, check_estimate
-from softpolytope.parallel.dask import apply_lazily, empty_meta, is_dask_collection
+from softpolytope.parallel.dask import apply_lazily, empty_meta
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase

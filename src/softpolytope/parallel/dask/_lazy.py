@@ -1,9 +1,7 @@
 """Functions of rows, applied to Dask collections lazily."""
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,13 +10,6 @@ from numpy.typing import NDArray
 # Arrays, data frames and series of Dask, which is untyped.
 Collection: TypeAlias = Any
 Model = TypeVar("Model")
-
-
-def is_dask_collection(item: object) -> bool:
-    """Return whether an object is a Dask array, data frame or series, without importing Dask."""
-    if "dask" not in sys.modules or isinstance(item, np.ndarray | str | Path | Sequence):
-        return False
-    return bool(sys.modules["dask"].is_dask_collection(item))
 
 
 def empty_meta(X: Collection) -> object:
