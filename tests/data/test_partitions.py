@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 
 from softpolytope.data import PartitionedSampler
 from softpolytope.data import _partitions as data_partitions
-from softpolytope.data import _sampling as sampling
+from softpolytope.data import _row_block as row_block
 from softpolytope.optimize import _search as search
 from softpolytope.parallel import _partition_blocks as partition_blocks
 from softpolytope.parallel._memory import Allowance
@@ -34,7 +34,7 @@ def test_one_partition_is_as_good_as_memory():
 def test_samples_grow_where_the_rows_are(monkeypatch):
     """The first sample is gathered, larger ones stay in their partitions, and memory limits change no bit."""
     X, y = arrays()
-    for module in (search, sampling, data_partitions):
+    for module in (search, row_block, data_partitions):
         monkeypatch.setattr(module, "MAX_FIRST_ROWS", 300)
     monkeypatch.setattr(search, "MIN_GAIN", -10.0)  # so that samples of all sizes are used
     sizes = []

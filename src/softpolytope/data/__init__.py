@@ -19,8 +19,7 @@ from softpolytope.data._dataset import BLOCK_ROWS, Dataset, InMemoryDataset
 from softpolytope.data._labeled_rows import InMemoryRows, LabeledRows, PartitionedRows, PreparedData
 from softpolytope.data._moments import FeatureSummary, ranges
 from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
-from softpolytope.data._row_block import RowBlock
-from softpolytope.data._sampling import MAX_FIRST_ROWS, RowSampler, row_blocks
+from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock, RowSampler, row_blocks
 from softpolytope.data._sources import open_source
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
 from softpolytope.data._summary import DataSummary

@@ -13,7 +13,7 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.data._distinct_rows import hash_rows, merge_equal_rows
 from softpolytope.data._moments import divide_columns, mean_square, power_of_two, ranges
-from softpolytope.data._sampling import InMemorySampler, RowSampler
+from softpolytope.data._row_block import InMemorySampler, RowSampler
 from softpolytope.model import Design
 from softpolytope.parallel import Blocks, BlockThreads, blocks_in_memory
 

@@ -10,8 +10,7 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._block_factory import Block, DatasetBlockFactory, EncodedRows, OneVsRest
 from softpolytope.data._dataset import InMemoryDataset
-from softpolytope.data._row_block import RowBlock
-from softpolytope.data._sampling import MAX_FIRST_ROWS
+from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock
 from softpolytope.model import Design
 from softpolytope.parallel import (
     Blocks,

@@ -1,4 +1,4 @@
-"""Random samples of rows in memory."""
+"""Blocks of rows, and random samples of rows in memory."""
 
 import numpy as np
 import pytest
