@@ -40,17 +40,14 @@ class RowBlock:
         rows = (log_weights, self._labels, self._rows.row_weights, self._offset)
         if self._is_scaled:
             coefficients = coefficients * self._rows.column_scale
-        design = self._rows.design
-        n_columns = self._rows.n_columns
+        design, weight_gradients = self._rows.design, result[1 + n_coefficients :]
         if not isinstance(design, sparse.csr_array):
-            result[0] = _collapsed.add_likelihood_dense(
-                design, coefficients, *rows, gradients, result[1 + n_coefficients :]
-            )
+            result[0] = _collapsed.add_likelihood_dense(design, coefficients, *rows, gradients, weight_gradients)
         else:
+            n_columns = coefficients.shape[2]
             is_wide = _collapsed.is_wide(n_columns)
             given = np.ascontiguousarray(coefficients.transpose(2, 0, 1)) if is_wide else coefficients
             sums = np.zeros_like(given) if is_wide else gradients
-            weight_gradients = result[1 + n_coefficients :]
             result[0] = _collapsed.add_likelihood_sparse(
                 design.data, design.indices, design.indptr, given, *rows, sums, weight_gradients, n_columns
             )
@@ -61,9 +58,14 @@ class RowBlock:
         return result
 
     @read_only
-    def rates(self, coefficients: FloatArray, log_weights: FloatArray, starts: IndexArray) -> FloatArray:
-        """Return lambda (sets, rows) of sets of experts; set s has the experts starts[s] to starts[s + 1]."""
+    def rates(self, coefficients: FloatArray, log_weights: FloatArray, starts: IndexArray | None = None) -> FloatArray:
+        """Return lambda (sets, rows) of sets of experts; set s has the experts starts[s] to starts[s + 1].
+
+        By default every expert is a set.
+        """
         n_experts, n_layers, n_columns = coefficients.shape
+        if starts is None:
+            starts = np.arange(n_experts + 1, dtype=np.intp)
         out = np.empty((len(starts) - 1, self._rows.n_rows))
         given = np.ascontiguousarray(coefficients * self._rows.column_scale)
         # The intercept is a column of the design.
@@ -81,7 +83,7 @@ class RowBlock:
     @read_only
     def expert_sums(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
         """Return the sum over the rows of what each expert adds to lambda."""
-        sums: FloatArray = self._expert_rates(coefficients, log_weights) @ self._rows.row_weights
+        sums: FloatArray = self.rates(coefficients, log_weights) @ self._rows.row_weights
         return sums
 
     @read_only
@@ -89,16 +91,13 @@ class RowBlock:
         self, coefficients: FloatArray, log_weights: FloatArray, order: IndexArray
     ) -> FloatArray:
         """Return the log likelihood of the labels without the first 0, 1, ..., all experts of an order."""
-        own = self._expert_rates(coefficients, log_weights)[order]
+        own = self.rates(coefficients, log_weights)[order]
         rates = np.zeros((len(own) + 1, self._rows.n_rows))
         rates[:-1] = np.cumsum(own[::-1], axis=0)[::-1]
         # The floor is for rates that have underflowed, far below any that matters here.
         logs = np.where(self._rows.labels, np.log(-np.expm1(-np.maximum(rates, MIN_RATE))), -rates)
         sums: FloatArray = logs @ self._rows.row_weights
         return sums
-
-    def _expert_rates(self, coefficients: FloatArray, log_weights: FloatArray) -> FloatArray:
-        return self.rates(coefficients, log_weights, np.arange(len(log_weights) + 1, dtype=np.intp))
 
 
 def row_blocks(rows: "InMemoryDataset", threads: BlockThreads | None = None) -> Blocks[RowBlock]:
