@@ -212,7 +212,12 @@ def open_source(X: object, y: object, sample_weight: object, *, has_client: bool
         return _open_arrays(np.load(path, mmap_mode="r"), y, sample_weight, has_client=has_client)
     if isinstance(X, np.memmap) and (has_client or is_limited):
         return _open_arrays(X, y, sample_weight, has_client=has_client)
-    _check_options(X, has_client=has_client, is_limited=is_limited)
+    for is_given, name in ((has_client, "client"), (is_limited, "max_memory")):
+        if is_given:
+            raise ValueError(
+                f"{name} requires rows that are not in memory, but X is a {type(X).__name__} in memory. Leave {name} "
+                "out, or pass X as a Dask array or data frame, a memory map, or a .npy or Parquet file."
+            )
     return None
 
 
@@ -245,12 +250,3 @@ def _open_column(item: object, name: str) -> Column | None:
     if item is None:
         return None
     return MemmapSlice.from_memmap(item, name) if isinstance(item, np.memmap) else np.asarray(item)
-
-
-def _check_options(X: object, *, has_client: bool, is_limited: bool) -> None:
-    for is_given, name in ((has_client, "client"), (is_limited, "max_memory")):
-        if is_given:
-            raise ValueError(
-                f"{name} requires rows that are not in memory, but X is a {type(X).__name__} in memory. Leave {name} "
-                "out, or pass X as a Dask array or data frame, a memory map, or a .npy or Parquet file."
-            )
