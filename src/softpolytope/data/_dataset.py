@@ -118,10 +118,10 @@ class InMemoryDataset:
         >>> InMemoryDataset.from_arrays(rows, np.array([True, False, True])).row_weights.tolist()
         [1.0, 2.0]
         """
-        design = check_design(design)
+        design = to_csr(design) if sparse.issparse(design) else np.ascontiguousarray(design, dtype=np.float64)
         labels = np.asarray(labels, dtype=bool)
         weights = np.ones(design.shape[0]) if row_weights is None else np.asarray(row_weights, dtype=np.float64)
-        _check_rows(design.shape[0], labels, weights)
+        _check_rows(design, labels, weights)
         design, labels, weights = merge_equal_rows(design, labels, weights)
         scale = power_of_two(_largest(design))
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -233,33 +233,18 @@ class InMemoryDataset:
             )
 
 
-def check_design(design: Design) -> Design:
-    """Return a design as finite doubles, dense in C order or CSR with 32-bit indices; raise ValueError if it is not."""
-    if sparse.issparse(design):
-        return to_csr(design)
-    dense = np.ascontiguousarray(design, dtype=np.float64)
-    _check_values(dense.shape, dense)
-    return dense
-
-
 def to_csr(design: sparse.csr_array) -> sparse.csr_array:
     """Return a sparse design of any format as finite doubles in canonical CSR form with 32-bit indices."""
     thin = sparse.csr_array(design.astype(np.float64))  # always a copy
     thin.sum_duplicates()
+    if not np.isfinite(thin.data).all():
+        raise ValueError("design holds NaN or infinite values, or entries of one place whose sum is. Drop such rows.")
     thin.eliminate_zeros()
     # The kernels take 32-bit indices.
     if thin.nnz >= 2**31:
         raise ValueError(f"A sparse design may have up to 2**31 - 1 entries, but this one has {thin.nnz}.")
     thin.indices, thin.indptr = thin.indices.astype(np.intc), thin.indptr.astype(np.intc)
-    _check_values(thin.shape, thin.data)
     return thin
-
-
-def _check_values(shape: tuple[int, ...], values: FloatArray) -> None:
-    if len(shape) != 2 or shape[1] == 0:
-        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {shape}.")
-    if not np.isfinite(values).all():
-        raise ValueError("design holds NaN or infinite values. Impute or drop such rows first.")
 
 
 def design_arrays(design: Design) -> tuple[NDArray[Any], ...]:
@@ -267,7 +252,13 @@ def design_arrays(design: Design) -> tuple[NDArray[Any], ...]:
     return (design.data, design.indices, design.indptr) if isinstance(design, sparse.csr_array) else (design,)
 
 
-def _check_rows(n_rows: int, labels: BoolArray, weights: FloatArray) -> None:
+def _check_rows(design: Design, labels: BoolArray, weights: FloatArray) -> None:
+    """Raise ValueError unless rows have columns and are finite, with one label and one weight each."""
+    n_rows = design.shape[0]
+    if len(design.shape) != 2 or design.shape[1] == 0:
+        raise ValueError(f"design must be (rows, columns) with at least one column; got shape {design.shape}.")
+    if isinstance(design, np.ndarray) and not np.isfinite(design).all():
+        raise ValueError("design holds NaN or infinite values. Impute or drop such rows first.")
     if labels.shape != (n_rows,) or weights.shape != (n_rows,):
         raise ValueError(
             f"labels and row_weights must have one entry for each of the {n_rows} rows; "
