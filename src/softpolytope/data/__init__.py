@@ -15,8 +15,8 @@ from softpolytope.data._checks import (
     is_dask_collection,
     validate_rows,
 )
-from softpolytope.data._dataset import BLOCK_ROWS, Dataset, InMemoryDataset
-from softpolytope.data._labeled_rows import InMemoryRows, LabeledRows, PartitionedRows, PreparedData
+from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset
+from softpolytope.data._labeled_rows import Dataset, InMemoryRows, LabeledRows, PartitionedRows, PreparedData
 from softpolytope.data._moments import FeatureSummary, ranges
 from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
 from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock, RowSampler, row_blocks

@@ -1,9 +1,10 @@
-"""Labeled rows for inference: the `Dataset` protocol, and rows in memory, distinct and in a canonical order."""
+"""Labeled rows in memory, distinct and in a canonical order, which hashes of their contents give."""
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -11,10 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
-from softpolytope.data._distinct_rows import hash_rows, merge_equal_rows
 from softpolytope.data._moments import divide_columns, mean_square, power_of_two, ranges
 from softpolytope.data._row_block import InMemorySampler, RowSampler
-from softpolytope.model import Design
+from softpolytope.model import Design, mix_bits
 from softpolytope.parallel import Blocks, BlockThreads, blocks_in_memory
 
 if TYPE_CHECKING:
@@ -28,63 +28,6 @@ BLOCK_ROWS = 1024
 MAX_WEIGHT = 1e90
 # Rows that the paper's scan may have when positive rows are repeated.
 MAX_COPIES = 10**9
-
-
-class Dataset(Protocol):
-    """Rows of one class against the rest, in memory or in the partitions of a store."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of positive weight."""
-        ...
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of the design."""
-        ...
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the row weights."""
-        ...
-
-    @property
-    def n_copies(self) -> float:
-        """Upper bound of the number of rows when every copy of a row is a row of its own."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the rows, their labels and the way they are cut into blocks."""
-        ...
-
-    def column_size(self) -> FloatArray:
-        """Return the largest absolute value of each column."""
-        ...
-
-    def root_mean_square(self) -> FloatArray:
-        """Return the root mean square of each column."""
-        ...
-
-    def check_labels(self) -> None:
-        """Raise ValueError unless there are rows of both labels."""
-        ...
-
-    def flipped(self) -> Self:
-        """Return the same rows under the opposite labeling."""
-        ...
-
-    def n_parallel(self, n_jobs: int, n_threads: int) -> int:
-        """Return how many of several jobs to run at once; one if it should have all threads for its blocks."""
-        ...
-
-    def blocks(self, factory: "DatasetBlockFactory[Block]", threads: BlockThreads | None = None) -> Blocks[Block]:
-        """Return the blocks of a factory, on the given threads if the rows are in memory."""
-        ...
-
-    def sampler(self, make_rng: Callable[..., Generator]) -> RowSampler:
-        """Return a sampler of the rows; `make_rng(block=...)` is the generator of a partition and can be pickled."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,3 +222,44 @@ def _largest(design: Design) -> FloatArray:
         return np.zeros(int(design.shape[1]))
     lower, upper = ranges(design)
     return np.maximum(np.abs(lower), np.abs(upper))
+
+
+def merge_equal_rows(design: Design, labels: BoolArray, weights: FloatArray) -> tuple[Design, BoolArray, FloatArray]:
+    """Return the distinct rows of positive weight in the order of their hashes, with the weights of copies added."""
+    first, second = hash_rows(design)
+    order = np.lexsort((labels, second, first))
+    order = order[weights[order] > 0.0]
+    keys = np.stack([first[order], second[order], labels[order].astype(np.uint64)])
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(is_new)
+    kept, ordered, ends = order[starts], weights[order], np.append(starts[1:], len(order))
+    sums = ordered[starts]
+    # Each sum is rounded once. It therefore does not depend on the order of the copies, and n copies of weight f give
+    # the same double as one of weight n f.
+    for group in np.flatnonzero(ends - starts > 1):
+        sums[group] = math.fsum(ordered[starts[group] : ends[group]])
+    return design[kept], labels[kept], sums
+
+
+def hash_rows(design: Design) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return two 64-bit hashes of every row, sums over its non-zero entries mixed with their columns.
+
+    Equal rows have equal hashes. Two different rows share both with a probability of 2^-128.
+    """
+    if isinstance(design, sparse.csr_array):
+        columns = design.indices.astype(np.uint64)
+        values = design.data
+    else:
+        columns = np.broadcast_to(np.arange(design.shape[1], dtype=np.uint64), design.shape)
+        values = design
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # -0.0 + 0.0 is +0.0, whose bits are 0
+    sums = []
+    for salt in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
+        mixed = np.where(bits == 0, np.uint64(0), mix_bits(mix_bits(columns + np.uint64(salt)) ^ bits))
+        if isinstance(design, sparse.csr_array):
+            total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+            sums.append(total[design.indptr[1:]] - total[design.indptr[:-1]])
+        else:
+            sums.append(mixed.sum(axis=1, dtype=np.uint64))
+    return sums[0], sums[1]

@@ -1,4 +1,4 @@
-"""Rows of one class against the rest as a fit is given them, and their preparation for inference."""
+"""Rows of one class against the rest, as a fit is given them and, once prepared, as inference takes them."""
 
 import hashlib
 import math
@@ -6,21 +6,80 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
-from softpolytope.data._block_factory import OneVsRest, RowEncoding
-from softpolytope.data._dataset import Dataset, InMemoryDataset
+from softpolytope.data._block_factory import Block, DatasetBlockFactory, OneVsRest, RowEncoding
+from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.data._moments import FeatureSummary, Moments
 from softpolytope.data._partitions import PartitionedDataset
+from softpolytope.data._row_block import RowSampler
 from softpolytope.data._standardization import ColumnTransform, PartitionUnits, identity_transform, standardized_data
 from softpolytope.data._summary import N_PROBES, DataSummary
 from softpolytope.model import Design
-from softpolytope.parallel import PartitionStore
+from softpolytope.parallel import Blocks, BlockThreads, PartitionStore
+
+
+class Dataset(Protocol):
+    """Rows of one class against the rest, in memory or in the partitions of a store."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the design."""
+        ...
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the row weights."""
+        ...
+
+    @property
+    def n_copies(self) -> float:
+        """Upper bound of the number of rows when every copy of a row is a row of its own."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the rows, their labels and the way they are cut into blocks."""
+        ...
+
+    def column_size(self) -> FloatArray:
+        """Return the largest absolute value of each column."""
+        ...
+
+    def root_mean_square(self) -> FloatArray:
+        """Return the root mean square of each column."""
+        ...
+
+    def check_labels(self) -> None:
+        """Raise ValueError unless there are rows of both labels."""
+        ...
+
+    def flipped(self) -> Self:
+        """Return the same rows under the opposite labeling."""
+        ...
+
+    def n_parallel(self, n_jobs: int, n_threads: int) -> int:
+        """Return how many of several jobs to run at once; one if it should have all threads for its blocks."""
+        ...
+
+    def blocks(self, factory: DatasetBlockFactory[Block], threads: BlockThreads | None = None) -> Blocks[Block]:
+        """Return the blocks of a factory, on the given threads if the rows are in memory."""
+        ...
+
+    def sampler(self, make_rng: Callable[..., Generator]) -> RowSampler:
+        """Return a sampler of the rows; `make_rng(block=...)` is the generator of a partition and can be pickled."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
