@@ -174,7 +174,7 @@ class FeatureSummary:
     @classmethod
     def from_rows(cls, data: "InMemoryDataset") -> "FeatureSummary":
         """Return the summary of rows that are not standardized."""
-        weight = data.total_weight
+        weight = float(data.row_weights.sum())
         mean, variance = mean_and_variance(data.design, data.row_weights / weight)
         parts = (mean, np.sqrt(variance), *ranges(data.design))
         # Scales are powers of two, so the products are exact.
