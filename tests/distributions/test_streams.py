@@ -98,14 +98,6 @@ def test_half_used_words_are_forgotten():
     assert streams.generator(**NAME).random(3, dtype=np.float32).tolist() == fresh
 
 
-def test_new_generator_is_independent_of_the_threads_own():
-    """A generator of one's own begins the same stream and is not moved by the next call."""
-    streams = Streams(8)
-    own = streams.new_generator(**NAME)
-    streams.generator(**{**NAME, "sweep": 99})
-    assert own.random(5).tolist() == streams.generator(**NAME).random(5).tolist()
-
-
 def test_pickled_streams_are_the_same():
     """Streams travel to other processes."""
     streams = Streams(21)

@@ -14,7 +14,6 @@ seeds have different keys, that is, unrelated bijections.
 import threading
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 from numpy.random import BitGenerator, Generator, Philox, SeedSequence
@@ -56,32 +55,18 @@ class Streams:
         opening the next stream. In return, opening a stream takes only one or two microseconds.
         """
         counter = _counter(labeling, chain, sweep, step, block)
-        try:
-            generator, state = self._threads.opened
-        except AttributeError:
-            generator, state = self._threads.opened = self._open()
-        state["state"]["counter"] = counter
-        generator.bit_generator.state = state
-        return generator  # type: ignore[no-any-return]  # threading.local is untyped
-
-    def new_generator(self, *, labeling: int, chain: int, sweep: int, step: int, block: int) -> Generator:
-        """Return a new generator at the beginning of the named stream, which no later call moves; ten times slower."""
-        generator, state = self._open()
-        state["state"]["counter"] = _counter(labeling, chain, sweep, step, block)
-        generator.bit_generator.state = state
-        return generator
-
-    def _open(self) -> tuple[Generator, dict[str, Any]]:
-        """Return a new generator and a state for it that lacks only the counter."""
-        state = {
+        generator: Generator | None = getattr(self._threads, "generator", None)
+        if generator is None:
+            generator = self._threads.generator = Generator(Philox(key=0))
+        generator.bit_generator.state = {
             "bit_generator": "Philox",
-            "state": {"counter": (0, 0, 0, 0), "key": self.key},
+            "state": {"counter": counter, "key": self.key},
             "buffer": (0, 0, 0, 0),
             "buffer_pos": 4,  # the buffer is empty, so the next draw computes a block
             "has_uint32": 0,
             "uinteger": 0,
         }
-        return Generator(Philox(key=0)), state
+        return generator
 
     def __getstate__(self) -> dict[str, tuple[int, int]]:
         return {"key": self.key}
