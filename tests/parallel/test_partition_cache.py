@@ -94,12 +94,6 @@ def test_finished_blocks_are_released(kind, monkeypatch):
     """A fit of several classes releases the blocks of finished classes."""
     X, y = rows()
     y = y + (X[:, 2] > 1.0)
-    stores = []
-    of = partition_blocks.open_partition_store
-    monkeypatch.setattr(
-        "softpolytope.estimators._base.open_partition_store",
-        lambda *given: stores.append(of(*given)) or stores[-1],
-    )
     left = []
     close = partition_blocks.LocalPartitionStore.close
     monkeypatch.setattr(

@@ -4,11 +4,12 @@ import copy
 import itertools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Concatenate, Generic, Protocol, Self, cast, runtime_checkable
+from typing import Any, Concatenate, Generic, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -78,21 +79,23 @@ class PartitionStore(Protocol):
         """Release all rows and blocks."""
         ...
 
-    def __enter__(self) -> Self: ...
 
-    def __exit__(self, *_: object) -> None: ...
-
-
-def open_partition_store(source: Source, client: object, max_memory: int | None, n_threads: int) -> PartitionStore:
-    """Return the workers of a Dask cluster if there is a client, otherwise partitions in this process."""
+@contextmanager
+def open_partition_store(
+    source: Source, client: object, max_memory: int | None, n_threads: int
+) -> Iterator[PartitionStore]:
+    """Open the workers of a Dask cluster if there is a client, otherwise partitions in this process."""
     if client is None and source.delayed is not None and max_memory is None:
         client = import_module("softpolytope.parallel.dask._cluster").default_client()
+    store: PartitionStore
     if client is None:
-        return LocalPartitionStore(source, max_memory, n_threads)
-    store: PartitionStore = import_module("softpolytope.parallel.dask._placement").DaskPartitionStore(
-        source, client, max_memory
-    )
-    return store
+        store = LocalPartitionStore(source, max_memory, n_threads)
+    else:
+        store = import_module("softpolytope.parallel.dask._placement").DaskPartitionStore(source, client, max_memory)
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 class LocalPartitionStore:
@@ -115,12 +118,6 @@ class LocalPartitionStore:
         """Release all rows and blocks."""
         self.pool.shutdown()
         self.cache.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class DeferringBlocks(ABC, Generic[Block]):

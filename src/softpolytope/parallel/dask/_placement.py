@@ -11,7 +11,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from distributed import Client, Future, fire_and_forget
 
@@ -95,12 +95,6 @@ class DaskPartitionStore:
             if isinstance(future, Future):
                 fire_and_forget(future)
         return asked
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def by_slot(self, partitions: list[int]) -> dict[Slot, list[int]]:
         """Return partitions by the thread that has them."""
