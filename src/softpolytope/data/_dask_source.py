@@ -31,20 +31,22 @@ class DaskSource:
                     f"X, y and sample_weight must all be Dask collections if one is, but {name} is a "
                     f"{type(item).__name__}. Convert it with dask.array.from_array({name}, chunks=...)."
                 )
-        if _is_frame(X):
+        names: list[str] | None = None
+        lengths: list[int] | None = None
+        if hasattr(X, "npartitions") and hasattr(X, "columns") and not hasattr(X, "chunks"):
             # As in scikit-learn, columns have names if all of these are strings.
-            names, lengths = (list(X.columns) if all(isinstance(name, str) for name in X.columns) else None), None
+            names = list(X.columns) if all(isinstance(name, str) for name in X.columns) else None
+            columns, n_parts = len(X.columns), X.npartitions
             _check_numbers(X)
         else:
-            names, lengths = None, _count_rows(X)
-        n_parts = X.npartitions if lengths is None else len(lengths)
+            lengths = _count_rows(X)
+            columns, n_parts = int(X.shape[1]), len(lengths)
         for name in ("y", "sample_weight"):
             if given[name] is not None:
                 _check_matches(given[name], name, lengths, n_parts)
-        columns = len(X.columns) if _is_frame(X) else int(X.shape[1])
-        items = [_delayed_parts(item) for item in given.values() if item is not None]
+        items = [np.asarray(item.to_delayed(), dtype=object) for item in given.values() if item is not None]
         pack = delayed(_pack, pure=True)
-        parts = [pack(*part) for part in zip(*items, strict=True)]
+        parts = [pack(*part) for part in zip(*(item.reshape(-1) for item in items), strict=True)]
         return cls(parts, columns, names, 0 if lengths is None else 8 * (columns + 1) * max(lengths))
 
     @property
@@ -71,16 +73,8 @@ def _column(values: object) -> NDArray[Any] | None:
     return array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _is_frame(item: Collection) -> bool:
-    return hasattr(item, "npartitions") and hasattr(item, "columns") and not hasattr(item, "chunks")
-
-
 def _is_array(item: Collection) -> bool:
     return hasattr(item, "chunks") and hasattr(item, "numblocks")
-
-
-def _delayed_parts(item: Collection) -> list[Any]:
-    return list(np.asarray(item.to_delayed(), dtype=object).reshape(-1))
 
 
 def _count_rows(X: Collection) -> list[int]:
