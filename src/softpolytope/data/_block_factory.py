@@ -90,11 +90,6 @@ class OneVsRest:
     positive: int
     is_flipped: bool = False
 
-    def apply(self, rows: EncodedRows) -> InMemoryDataset:
-        """Return encoded rows under this labeling."""
-        labels = (rows.codes == self.positive) != self.is_flipped
-        return InMemoryDataset(rows.design, rows.column_scale, labels, rows.row_weights, BLOCK_ROWS)
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetBlockFactory(BlockFactory[EncodedRows, Block]):
@@ -121,7 +116,9 @@ class DatasetBlockFactory(BlockFactory[EncodedRows, Block]):
 
     def dataset(self, rows: EncodedRows) -> InMemoryDataset:
         """Return encoded rows under the labeling."""
-        return self._one_vs_rest().apply(rows)
+        labeling = self._one_vs_rest()
+        labels = (rows.codes == labeling.positive) != labeling.is_flipped
+        return InMemoryDataset(rows.design, rows.column_scale, labels, rows.row_weights, BLOCK_ROWS)
 
     def _one_vs_rest(self) -> OneVsRest:
         if self.labeling is None:
