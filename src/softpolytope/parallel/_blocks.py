@@ -5,6 +5,7 @@ calls it on every block. Results are in block order, and sums are taken over a t
 blocks, so that no result depends on where blocks are evaluated.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -183,6 +184,16 @@ def fixed_order_sum(results: Iterable[Result]) -> Result:
         else:
             groups[-1] = add(groups[-1], result)
     return groups[0] if len(groups) == 1 else tree_sum(groups)
+
+
+def combine(results: Iterable[object], kind: Kind) -> object:
+    """Combine results of blocks, in their order, as a kind of call says."""
+    if kind == "map":
+        return list(results)
+    if kind == "broadcast":
+        deque(results, maxlen=0)
+        return None
+    return fixed_order_sum(results)
 
 
 def tree_sum(leaves: Sequence[Result]) -> Result:

@@ -1,15 +1,15 @@
 """Cache of the rows of some partitions and of the blocks made of them, within an allowance of memory."""
 
 import threading
-from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from softpolytope._files import ScratchFolder
 from softpolytope.parallel._block_state import BlockFactory, Raw, SavedState, read_saved_state, write_saved_state
-from softpolytope.parallel._blocks import Call, Kind, fixed_order_sum
+from softpolytope.parallel._blocks import Call, combine
 from softpolytope.parallel._memory import Allowance
 
 # The cache treats all kinds of rows and blocks alike.
@@ -102,10 +102,10 @@ class PartitionCache:
         n_changes = sum(not call.is_read_only for call in calls)
         if entry.blocks is not None:
             called = (_call_all(block, calls, is_compact=entry.is_compact) for block in entry.blocks)
-            result = _combine(called, calls[-1].kind)
+            result = combine(called, calls[-1].kind)
         else:
             results, saved = self._visit(entry, partition, calls, is_changed=n_changes > 0)
-            result = _combine(results, calls[-1].kind)
+            result = combine(results, calls[-1].kind)
             if n_changes:
                 self._store(entry, owner, partition, saved)
         entry.n_changes += n_changes
@@ -256,16 +256,6 @@ class PartitionCache:
 def _read(saved: SavedState | Path) -> SavedState:
     """Return a dictionary whose items may be removed."""
     return read_saved_state(saved) if isinstance(saved, Path) else dict(saved)
-
-
-def _combine(results: Iterable[Any], kind: Kind) -> object:
-    """Combine the results of the blocks of a partition, in their order."""
-    if kind == "map":
-        return list(results)
-    if kind == "broadcast":
-        deque(results, maxlen=0)
-        return None
-    return fixed_order_sum(results)
 
 
 def _call_all(block: object, calls: Sequence[Call], *, is_compact: bool) -> object:
