@@ -5,9 +5,17 @@ draws and can be stopped, checkpointed and resumed to the same bits (`_chain`, `
 labeling, chain, sweep, step and block.
 """
 
-from softpolytope.gibbs._chain import ChainArrays, ChainSettings
-from softpolytope.gibbs._fit import ChainPlan, ChainsFit, SavedChains, fit_chains, get_trace, logistic_start
-from softpolytope.gibbs._run import Resumed, RunResult, run_chains
+from softpolytope.gibbs._chain import ChainArrays, ChainSettings, get_trace
+from softpolytope.gibbs._run import (
+    ChainPlan,
+    ChainsFit,
+    Resumed,
+    RunResult,
+    SavedChains,
+    fit_chains,
+    logistic_start,
+    run_chains,
+)
 from softpolytope.gibbs._state import GibbsState, InvalidStateError, check_state, state_at
 from softpolytope.gibbs._sweep import Moves
 from softpolytope.gibbs._trace import Draw, Schedule, Trace

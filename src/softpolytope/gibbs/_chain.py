@@ -1,7 +1,8 @@
-"""One chain: sweep, record, prune and write the checkpoint; its state as named arrays, from which it can continue."""
+"""One chain: sweep, record, prune and write the checkpoint; its state as named arrays, kept compact between fits."""
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -189,3 +190,56 @@ class Chain:
 def _select(arrays: ChainArrays, part: str) -> ChainArrays:
     """Return the arrays of a part under their own names."""
     return {key[len(part) + 1 :]: value for key, value in arrays.items() if key.startswith(f"{part}.")}
+
+
+def compact_chain(chain: ChainArrays) -> ChainArrays:
+    """Return a chain without the negligible experts of its draws, and with only the latent counts that are not zero.
+
+    The state, from which the next sweep starts, is kept as it is.
+    """
+    found = {name: array for name, array in chain.items() if name.startswith(("state.", "step."))}
+    trace = get_trace(chain)
+    trace.draws = [_compact_draw(draw) for draw in trace.draws]
+    trace.best = None if trace.best is None else _compact_draw(trace.best)
+    found.update({f"trace.{name}": array for name, array in trace.to_arrays().items()})
+    blocks = [chain[f"counts.{number}"] for number in range(sum(name.startswith("counts.") for name in chain))]
+    if blocks:
+        counts = np.concatenate(blocks, axis=1).reshape(-1)
+        places = np.flatnonzero(counts)
+        found["counts.places"], found["counts.values"] = places.astype(np.int64), counts[places]
+        found["counts.blocks"] = np.array([0, *np.cumsum([block.shape[1] for block in blocks])], dtype=np.int64)
+    return found
+
+
+def expand_chain(chain: ChainArrays, max_rows: float) -> ChainArrays:
+    """Return a compact chain with the counts of each block again; raise if they are of more than `max_rows` rows."""
+    if "counts.blocks" not in chain:
+        return chain
+    found = {name: array for name, array in chain.items() if not name.startswith("counts.")}
+    starts = chain["counts.blocks"].tolist()
+    if starts[-1] > max_rows:
+        raise ValueError(
+            f"The chains to continue have counts of {starts[-1]} rows, but there are {max_rows:.0f} rows. The file "
+            "they were read from is damaged. Fit from scratch."
+        )
+    n_experts, n_layers, _ = chain["state.coefficients"].shape
+    counts = np.zeros((n_layers + 1, starts[-1], n_experts))
+    counts.reshape(-1)[chain["counts.places"]] = chain["counts.values"]
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        found[f"counts.{number}"] = counts[:, start:stop].copy()
+    return found
+
+
+def get_trace(chain: ChainArrays) -> Trace:
+    """Return the trace of a chain."""
+    return Trace.from_arrays({name[len("trace.") :]: chain[name] for name in chain if name.startswith("trace.")})
+
+
+def _compact_draw(draw: Draw) -> Draw:
+    kept = draw.is_needed
+    return replace(
+        draw,
+        coefficients=draw.coefficients[kept],
+        log_weights=draw.log_weights[kept],
+        counts=draw.counts[-1:, kept],
+    )

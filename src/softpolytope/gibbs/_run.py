@@ -1,4 +1,4 @@
-"""Several chains and both labelings at once, on threads; resumable, and stoppable at any moment."""
+"""Chains of both labelings at once, resumable and stoppable at any moment, and the posterior of their draws."""
 
 import hashlib
 import tempfile
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import Dataset
+from softpolytope.data import ColumnTransform, Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.gibbs._block_factory import LatentBlockFactory
-from softpolytope.gibbs._chain import Chain, ChainArrays, ChainSettings
+from softpolytope.gibbs._chain import Chain, ChainArrays, ChainSettings, compact_chain, expand_chain
 from softpolytope.gibbs._state import GibbsState
-from softpolytope.gibbs._trace import Trace
+from softpolytope.gibbs._trace import Draw, Schedule, Trace
+from softpolytope.model import Draws, LabelingPosterior, RegressionPosterior
 from softpolytope.parallel import (
     BlockThreads,
     CheckpointPlan,
@@ -27,6 +28,8 @@ from softpolytope.parallel import (
     one_blas_thread,
     run_all,
 )
+
+_SERIES = ("log_likelihood", "n_active", "mass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +175,102 @@ def _rescue(chains: list[Chain], options: RunOptions, fingerprint: str) -> str:
     for chain in chains:
         chain.write()
     return f"The chains are saved in {plan.folder}: the same fit, with this folder as checkpoint, continues from there."
+
+
+@dataclass(frozen=True, slots=True)
+class SavedChains:
+    """State of the chains of a fit, from which another fit can continue."""
+
+    states: list[ChainArrays]  # labeling after labeling, compact
+    digest: str  # of rows and model, which a fit that continues must share
+    n_done: int  # sweeps that all chains have made
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPlan:
+    """Chains of a fit: their model and schedule, their number and labelings, and where each of them starts."""
+
+    settings: ChainSettings
+    n_chains: int
+    labelings: tuple[int, ...]
+    seed: SeedSequence
+    digest: str  # of rows and model
+    start: GibbsState | list[GibbsState] | SavedChains | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainsFit:
+    """Posterior of a fit, and the state to continue from if it was to be kept."""
+
+    posterior: RegressionPosterior
+    saved: SavedChains | None
+    is_complete: bool
+    is_interrupted: bool
+
+
+def fit_chains(data: Dataset, transform: ColumnTransform, plan: ChainPlan, options: RunOptions) -> ChainsFit:
+    """Run all chains and return their posterior in the user's units.
+
+    Ctrl-C before every labeling has a draw raises KeyboardInterrupt; later, the result says so.
+    """
+    settings = plan.settings
+    start: GibbsState | list[GibbsState] | Resumed | None
+    if isinstance(plan.start, SavedChains):
+        settings = replace(settings, schedule=extend_schedule(settings.schedule, plan.start.n_done))
+        start = Resumed([expand_chain(chain, data.n_copies) for chain in plan.start.states])
+    else:
+        start = plan.start
+    result = run_chains(data, settings, plan.seed, plan.n_chains, plan.labelings, options, start)
+    has_draws = all(any(trace.best is not None for trace in traces) for traces in result.traces)
+    if result.is_interrupted and not has_draws:
+        raise KeyboardInterrupt
+    saved = None
+    if result.states is not None:
+        n_done = min(trace.n_sweeps for traces in result.traces for trace in traces)
+        saved = SavedChains([compact_chain(chain) for chain in result.states], plan.digest, n_done)
+    # Of a run that was stopped, as many draws of each chain as all of them have.
+    n_kept = min(len(trace.draws) for traces in result.traces for trace in traces)
+    posterior = RegressionPosterior(tuple(_to_labeling(traces, n_kept, transform) for traces in result.traces))
+    return ChainsFit(posterior, saved, result.is_complete, result.is_interrupted)
+
+
+def extend_schedule(schedule: Schedule, n_done: int) -> Schedule:
+    """Return a schedule that continues after `n_done` sweeps and adds draws to those kept."""
+    n_draws = min(schedule.n_draws, schedule.n_sweeps - n_done)
+    # A fit that was stopped during burn-in continues with it.
+    n_burn_in = max(n_done, min(schedule.n_burn_in, schedule.n_sweeps - n_draws))
+    return replace(schedule, n_burn_in=n_burn_in, n_draws=n_draws)
+
+
+def logistic_start(settings: ChainSettings, n_columns: int) -> GibbsState:
+    """Return the state at zero, with all weights one; if weights are held, this is logistic regression."""
+    shape = (settings.max_experts, settings.n_layers, n_columns)
+    rate = settings.prior.precision_rate
+    rates = np.full(shape[:2], 1.0 if rate == "learned" else float(rate))
+    return GibbsState(np.zeros(shape), np.ones(shape), rates, np.zeros(shape[0]), 1.0, 1.0)
+
+
+def _to_labeling(traces: list[Trace], n_kept: int, transform: ColumnTransform) -> LabelingPosterior:
+    """Return the last `n_kept` draws of every chain and the best draw of all, in the user's units."""
+    found = [trace.best for trace in traces if trace.best is not None]
+    if not found:
+        raise RuntimeError(
+            "The fit was stopped before the first sweep after burn-in, so there is no draw to predict with. Let it run "
+            "longer, or lower n_burn_in."
+        )
+    best = max(found, key=lambda draw: draw.log_likelihood)
+    kept = [draw for trace in traces for draw in trace.draws[len(trace.draws) - n_kept :]]
+    n_sweeps = min(trace.n_sweeps for trace in traces)
+    series = [np.array([getattr(trace, name)[:n_sweeps] for trace in traces]) for name in _SERIES]
+    draws, best_draw = (_transform_draws(own, transform) for own in (kept or [best], [best]))
+    return LabelingPosterior(draws, best_draw, len(traces) if kept else 1, *series)
+
+
+def _transform_draws(draws: list[Draw], transform: ColumnTransform) -> Draws:
+    """Return draws without negligible experts, in the user's units."""
+    parts = []
+    for draw in draws:
+        kept, weights = draw.is_needed, np.exp(draw.log_weights)
+        coefficients = transform.to_original(draw.coefficients[kept])
+        parts.append((coefficients, weights[kept], draw.counts[-1][kept] > 0.0, draw.log_likelihood))
+    return Draws.from_parts(parts)

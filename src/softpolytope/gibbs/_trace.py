@@ -5,7 +5,11 @@ from typing import Self
 
 import numpy as np
 
-from softpolytope._typing import FloatArray
+from softpolytope._typing import BoolArray, FloatArray
+
+# An expert without counts and of less weight than this is left out of a draw: lambda misses at most this times its
+# activation.
+NEGLIGIBLE_WEIGHT = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,11 @@ class Draw:
     def n_active(self) -> int:
         """Number of experts with counts."""
         return int((self.counts[-1] > 0.0).sum())
+
+    @property
+    def is_needed(self) -> BoolArray:
+        """Whether prediction needs each expert."""
+        return np.asarray((self.counts[-1] > 0.0) | (np.exp(self.log_weights) >= NEGLIGIBLE_WEIGHT))
 
 
 @dataclass(slots=True)
