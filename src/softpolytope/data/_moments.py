@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray
@@ -56,17 +57,15 @@ def integer_columns(rows: Design, scale: FloatArray | None = None) -> BoolArray:
     # Rows are visited in parts, so that temporary arrays stay small.
     for start in range(0, rows.shape[0], ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
+        columns: NDArray[np.integer[Any]]
         if isinstance(part, sparse.csr_array):
-            values = part.data * factors[part.indices]
-            is_integer[part.indices[~_is_integer(values)]] = False
+            columns, values = part.indices, (part.data * factors[part.indices])[None, :]
         else:
-            chosen = np.flatnonzero(is_integer)
-            is_integer[chosen] = _is_integer(part[:, chosen] * factors[chosen]).all(axis=0)
+            columns = np.flatnonzero(is_integer)
+            values = part[:, columns] * factors[columns]
+        has_other = ((values != np.floor(values)) | (np.abs(values) >= MAX_INTEGER)).any(axis=0)
+        is_integer[columns[has_other]] = False
     return is_integer
-
-
-def _is_integer(values: FloatArray) -> BoolArray:
-    return np.asarray((values == np.floor(values)) & (np.abs(values) < MAX_INTEGER))
 
 
 @dataclass(frozen=True)
