@@ -64,21 +64,20 @@ class DaskPartitionStore:
         """Release all rows and blocks."""
         # If the client is closed next, tasks that are not done are canceled. Workers that are gone have nothing left.
         with suppress(BlocksLostError):
-            self.cluster.gather(self._release_on_workers(None), CLOSING_PATIENCE)
+            self.cluster.gather(self.release(None), CLOSING_PATIENCE)
         self.cluster.close()
 
-    def release(self, owner: str) -> None:
-        """Release the blocks of an owner on all workers."""
-        with suppress(BlocksLostError):
-            self._release_on_workers(owner)
-
-    def _release_on_workers(self, owner: str | None) -> list[Sent]:
-        """Send tasks that release an owner, or this store; busy workers run them later."""
+    def release(self, owner: str | None) -> list[Sent]:
+        """Send tasks that release the blocks of an owner, or everything, on all workers; busy ones run them later."""
         if self.cluster.is_lost:
+            return []
+        try:
+            known = self.cluster.known()
+        except BlocksLostError:
             return []
         with self._lock:
             # Workers that were abandoned, and are there again or still, have their blocks.
-            slots = [Slot(address, 0) for address in sorted(self._addresses & self.cluster.known())]
+            slots = [Slot(address, 0) for address in sorted(self._addresses & known)]
         return self._send_to(slots, dask_worker.release, self.name, owner)
 
     def _release_orphans(self, usable: Iterable[str]) -> None:
