@@ -200,4 +200,6 @@ class PartitionedRows:
         def digest(model: object) -> str:
             return hashlib.sha256(repr(model).encode() + key).hexdigest()
 
-        return PreparedData(data, units.reported, features, digest, lambda: self.summary.probes)
+        # Coefficients are those of columns that inference has multiplied by `column_scale`.
+        own = ColumnTransform(transform.center, transform.scale / units.column_scale)
+        return PreparedData(data, own, features, digest, lambda: self.summary.probes)

@@ -145,11 +145,6 @@ class PartitionUnits:
         is_constant = none if is_sparse else is_left & (np.arange(n_columns) > 0)
         return cls(ColumnTransform(np.concatenate([[0.0], mean]), scale), np.ones(n_columns), is_constant)
 
-    @property
-    def reported(self) -> ColumnTransform:
-        """Transform from the columns as inference sees them, after it has multiplied `column_scale` back."""
-        return ColumnTransform(self.transform.center, self.transform.scale / self.column_scale)
-
     def sizes(self, moments: Moments) -> tuple[FloatArray, FloatArray]:
         """Return the largest absolute value and the root mean square of each column as inference sees it."""
         center, scale = self.transform.center, self.transform.scale
