@@ -66,7 +66,7 @@ def predict_uncertainty(classifier: "SoftplusBase", X: ArrayLike) -> Uncertainty
 
     >>> from softpolytope import SoftplusClassifier
     >>> X, y = [[-1.0], [-0.1], [0.0], [0.1], [1.0]] * 8, [0, 0, 1, 0, 1, 0, 1, 0, 1, 1] * 4
-    >>> model = SoftplusClassifier(inference="gibbs", n_sweeps=200, random_state=0).fit(X, y)
+    >>> model = SoftplusClassifier(inference="gibbs", n_sweeps=1000, random_state=0).fit(X, y)
     >>> middle = model.predict_uncertainty([[0.0]])
     >>> bool(middle.aleatoric[0] > 10.0 * middle.epistemic[0])
     True

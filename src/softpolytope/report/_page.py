@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
@@ -130,7 +130,8 @@ def render_page(summary: Summary) -> str:
 def make_environment() -> Environment:
     """Return the environment of the templates: all texts are escaped, and missing values are errors."""
     environment = Environment(
-        loader=PackageLoader("softpolytope.report"),
+        # PackageLoader finds no folder in an editable install.
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
