@@ -23,7 +23,7 @@ from scipy import stats
 from softpolytope.data import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs import Moves, check_state
-from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._hamiltonian import Tuning
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import prior_state
 from softpolytope.gibbs._sweep import sweep
@@ -120,6 +120,12 @@ def fresh_draw(case, streams, replicate, rng):
     return variables(state, labels, counts)
 
 
+def tuned(case):
+    """The tuning of a chain after burn-in: a metric whose scales differ by layer and column."""
+    squares = np.geomspace(2.0, 0.5, case.n_layers * DESIGN.shape[1] + 1)
+    return Tuning(np.log(case.step), squares=squares, n_squares=1)
+
+
 def swept_draw(case, streams, replicate, rng):
     """Variables of an exact draw after a few sweeps.
 
@@ -127,11 +133,9 @@ def swept_draw(case, streams, replicate, rng):
     compared as drawn given the end state. The paper's scan keeps them as part of its state, and ends with them.
     """
     state, labels, _, blocks = joint_draw(case, streams, replicate, rng)
-    moves = SCANS[case.scan]
+    moves, tuning = SCANS[case.scan], tuned(case)
     for number in range(case.n_sweeps):
-        sweep(
-            state, blocks, case.prior, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(case.step))
-        )
+        sweep(state, blocks, case.prior, SweepStreams(streams, 0, replicate, number), moves, tuning)
         check_state(state)
     if moves.scan == "paper":
         counts = blocks.map(LatentBlock.level_counts)[0]

@@ -29,7 +29,7 @@ from softpolytope.data import DataSummary, InMemoryDataset, PartitionedRows, ope
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs import ChainSettings, Moves, Schedule
 from softpolytope.gibbs._block_factory import LatentBlockFactory
-from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._hamiltonian import Tuning
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import initial_state
 from softpolytope.gibbs._sweep import sweep
@@ -133,7 +133,7 @@ def sweeps(blocks, settings, n_sweeps, clock):
         name = SweepStreams(Streams(0), 0, 0, number)
         if settings.moves.scan == "paper":
             blocks.replicate()
-            sweep(state.copy(), blocks, settings.prior, name, settings.moves, StepSize())
+            sweep(state.copy(), blocks, settings.prior, name, settings.moves, Tuning())
         else:
             blocks.mark_replay_point(LatentBlock.prepare, state.coefficients)
             blocks.broadcast(LatentBlock.hold, np.zeros(state.n_experts, dtype=bool), state.log_weights)

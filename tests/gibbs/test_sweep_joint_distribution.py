@@ -5,6 +5,8 @@ as one likes. Those here are what a few minutes allow. The power that leaves is 
 the number of replicates given.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -171,6 +173,18 @@ def always_accept(patch):
     patch.setattr(hamiltonian, "min", lambda *_: 0.0, raising=False)
 
 
+def metric_of_the_state(patch):
+    """The metric is learned from where the move starts, so that the reverse move would have another."""
+    original = hamiltonian.move_by_hamiltonian
+
+    def wrong(state, blocks, prior, trajectory, rng):
+        squares = np.exp(4.0 * np.append(np.tanh(state.coefficients).mean(axis=0).reshape(-1), 0.0))
+        tuning = replace(trajectory.tuning, squares=squares)
+        return original(state, blocks, prior, replace(trajectory, tuning=tuning), rng)
+
+    patch.setattr(sweep, "move_by_hamiltonian", wrong)
+
+
 def half_polya_gamma(patch):
     """Polya-Gamma weights without the latent rate in their shape."""
     original = block._augment.draw_pg_weights
@@ -204,6 +218,7 @@ BUGS = [
     (counts_after_hamiltonian, Case(2, 2, "paper+hamiltonian", n_sweeps=3), 4000),
     (no_jacobian, Case(2, 1, "hamiltonian"), 1500),
     (always_accept, Case(2, 1, "hamiltonian", step=1.2), 2000),
+    (metric_of_the_state, Case(2, 1, "hamiltonian", n_sweeps=6, step=0.5), 4000),
     (half_polya_gamma, Case(2, 2, "collapsed"), 1500),
 ]
 

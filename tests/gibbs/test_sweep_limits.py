@@ -8,7 +8,7 @@ from benchmarks.joint_distribution import FIXED, SCANS
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.gibbs._chain import ChainSettings
-from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._hamiltonian import Tuning
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._run import run_chains
 from softpolytope.gibbs._state import GibbsState, initial_state, prior_state
@@ -35,7 +35,7 @@ def swept(rows, moves, n_sweeps, replicate, streams):
     blocks = SerialBlocks([LatentBlock(block, index) for index, block in enumerate(rows.split())])
     blocks.broadcast(LatentBlock.prepare, state.coefficients)
     for number in range(n_sweeps):
-        sweep(state, blocks, FIXED, SweepStreams(streams, 0, replicate, number), moves, StepSize(np.log(0.5)))
+        sweep(state, blocks, FIXED, SweepStreams(streams, 0, replicate, number), moves, Tuning(np.log(0.5)))
     return parameters(state)
 
 

@@ -19,7 +19,8 @@ from softpolytope.gibbs import (
 )
 
 _STATE = ("coefficients", "precisions", "precision_rates", "log_weights")
-_NUMBERS = ("state.mass", "state.concentration", "step.log_step", "step.log_average", "step.error", "step.n_updates")
+_STEP = ("step.log_step", "step.log_average", "step.error", "step.n_updates", "step.n_squares")
+_NUMBERS = ("state.mass", "state.concentration", *_STEP)
 _SERIES = ("log_likelihood", "n_active", "mass", "concentration", "acceptance")
 # Beyond it doubles do not hold all integers.
 MAX_COUNT = 2.0**53
@@ -45,6 +46,7 @@ def pack_chains(arrays: Arrays, prefix: str, chains: SavedChains) -> Header:
         for part in _STATE:
             arrays[f"{name}.{part}"] = np.asarray(chain[f"state.{part}"], dtype=np.float64)
         arrays[f"{name}.numbers"] = np.array([float(chain[part]) for part in _NUMBERS])
+        arrays[f"{name}.squares"] = chain["step.squares"]
         trace = get_trace(chain)
         arrays[f"{name}.series"] = np.array([getattr(trace, part) for part in _SERIES], dtype=np.float64)
         _pack_draws(arrays, f"{name}.draws", [*trace.draws, *([] if trace.best is None else [trace.best])], chain)
@@ -78,12 +80,15 @@ def _unpack_chain(arrays: Arrays, name: str, n_kept: int, size: ModelSize) -> Ch
     """Return a chain as `compact_chain` does."""
     chain: ChainArrays = {f"state.{part}": arrays[f"{name}.{part}"] for part in _STATE}
     numbers = get_finite(arrays, f"{name}.numbers", "float64", 1)
+    if f"{name}.squares" not in arrays:  # files of earlier versions, whose chains have no metric
+        numbers, arrays = np.append(numbers, 0.0), {**arrays, f"{name}.squares": np.zeros(0)}
     check(len(numbers) == len(_NUMBERS), "the numbers of a chain are incomplete.")
+    chain["step.squares"] = get_finite(arrays, f"{name}.squares", "float64", 1)
     chain.update({part: np.asarray(value) for part, value in zip(_NUMBERS, numbers.tolist(), strict=True)})
     _check_parameters(arrays, name, numbers, size)
-    n_updates = numbers[-1]
-    check(0.0 <= n_updates <= MAX_COUNT and n_updates == int(n_updates), "the updates of a step are impossible.")
-    chain["step.n_updates"] = np.asarray(int(n_updates))
+    for part, number in zip(_NUMBERS[-2:], numbers[-2:].tolist(), strict=True):
+        check(0.0 <= number <= MAX_COUNT and number == int(number), "the updates of a step are impossible.")
+        chain[part] = np.asarray(int(number))
     series = get_finite(arrays, f"{name}.series", "float64", 2)
     check(len(series) == len(_SERIES), "the traces of a chain are incomplete.")
     trace = Trace(*(values.tolist() for values in series))
@@ -102,7 +107,9 @@ def _check_parameters(arrays: Arrays, name: str, numbers: FloatArray, size: Mode
         get_finite(arrays, f"{name}.{_STATE[2]}", "float64", 2),
         get_log_weights(arrays, f"{name}.{_STATE[3]}"),
     )
-    n_experts = len(weights)
+    n_experts, squares = len(weights), arrays[f"{name}.squares"]
+    is_whole = len(squares) == (size.n_layers * size.n_columns + 1 if numbers[-1] else 0)
+    check(is_whole and bool((squares > 0.0).all()), "the metric of a chain does not match.")
     check(1 <= n_experts <= size.max_experts, "the experts of a chain do not match the model.")
     check(coefficients.shape == (n_experts, size.n_layers, size.n_columns), "the hyperplanes of a chain do not match.")
     check(precisions.shape == coefficients.shape, "the precisions do not match the hyperplanes.")

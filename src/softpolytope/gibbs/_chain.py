@@ -9,7 +9,7 @@ import numpy as np
 from softpolytope._typing import FloatArray
 from softpolytope.distributions import Streams, SweepStreams
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.gibbs._hamiltonian import StepSize
+from softpolytope.gibbs._hamiltonian import Tuning
 from softpolytope.gibbs._latent_block import LatentBlock
 from softpolytope.gibbs._state import GibbsState, initial_state
 from softpolytope.gibbs._sweep import Moves, sweep
@@ -60,7 +60,7 @@ class Chain:
         self.file: Checkpoint | None = None
         self._fingerprint = ""
         self.trace = Trace()
-        self.step_size = StepSize()
+        self.tuning = Tuning()
         self.state = initial_state(settings.max_experts, settings.n_layers, len(column_size), settings.prior)
         if isinstance(start, GibbsState):
             self.state = start.copy()
@@ -91,15 +91,15 @@ class Chain:
         else:
             self.blocks.mark_replay_point(LatentBlock.prepare, self.state.coefficients)
         try:
-            counts, acceptance = sweep(self.state, self.blocks, settings.prior, name, settings.moves, self.step_size)
+            counts, move = sweep(self.state, self.blocks, settings.prior, name, settings.moves, self.tuning)
             log_likelihood = float(self.blocks.sum(LatentBlock.log_likelihood, self.state.log_weights))
         except BlocksLostError:
             self.state = before
             raise
         if number < settings.schedule.n_burn_in:
-            self.step_size.learn(acceptance, is_last=number + 1 == settings.schedule.n_burn_in)
+            self.tuning.learn(move, is_last=number + 1 == settings.schedule.n_burn_in)
         draw = Draw(number, log_likelihood, self.state.coefficients.copy(), self.state.log_weights.copy(), counts)
-        self.trace.record(draw, self.state.mass, self.state.concentration, acceptance, settings.schedule)
+        self.trace.record(draw, self.state.mass, self.state.concentration, move.acceptance, settings.schedule)
         if number + 1 in settings.schedule.prune_at:
             self._prune(counts[-1])
         if self.file is not None and self.file.is_due(number + 1):
@@ -151,9 +151,9 @@ class Chain:
         return arrays
 
     def _parameters(self) -> ChainArrays:
-        """Return trace, state and step size as named arrays."""
+        """Return trace, state and tuning as named arrays."""
         arrays = {f"trace.{name}": value for name, value in self.trace.to_arrays().items()}
-        for part, owner in (("state", self.state), ("step", self.step_size)):
+        for part, owner in (("state", self.state), ("step", self.tuning)):
             for item in fields(owner):
                 arrays[f"{part}.{item.name}"] = np.asarray(getattr(owner, item.name))
         return arrays
@@ -179,8 +179,13 @@ class Chain:
             float(state["mass"]),
             float(state["concentration"]),
         )
-        self.step_size = StepSize(
-            float(step["log_step"]), float(step["log_average"]), float(step["error"]), int(step["n_updates"])
+        self.tuning = Tuning(
+            float(step["log_step"]),
+            float(step["log_average"]),
+            float(step["error"]),
+            int(step["n_updates"]),
+            step["squares"],
+            int(step["n_squares"]),
         )
         self.blocks.broadcast(LatentBlock.prepare, self.state.coefficients)
         if counts:

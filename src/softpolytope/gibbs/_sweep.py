@@ -10,7 +10,7 @@ from softpolytope._typing import FloatArray
 from softpolytope.distributions import Step, SweepStreams
 from softpolytope.gibbs._coefficients import Experts, draw_coefficients, resample_precisions
 from softpolytope.gibbs._gamma_process import TopSums, draw_log_weights, resample_process
-from softpolytope.gibbs._hamiltonian import StepSize, Trajectory, move_by_hamiltonian
+from softpolytope.gibbs._hamiltonian import Move, Trajectory, Tuning, move_by_hamiltonian
 from softpolytope.gibbs._latent_block import LatentBlock, Scan
 from softpolytope.gibbs._state import GibbsState, draw_prior_coefficients
 from softpolytope.model import Prior
@@ -27,7 +27,7 @@ class Moves:
 
     scan: Scan = "collapsed"
     polya_gamma: bool = False  # coefficients through counts and Polya-Gamma weights; the paper's scan always does
-    hamiltonian_steps: int = 10  # mean leapfrog steps of the collapsed move; 0 for none
+    hamiltonian_steps: int = 20  # mean leapfrog steps of the collapsed move; 0 for none
     refresh: bool = True  # redraw empty experts from the prior; not in the paper's scan
     pg_terms: int = 0  # terms of the paper's truncated Polya-Gamma sum; 0 draws exactly
     # Two safeguards of the paper's section on numerical stability; they change the law sampled (paper.paper_settings).
@@ -46,18 +46,18 @@ class Moves:
 
 
 def sweep(
-    state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, name: SweepStreams, moves: Moves, step_size: StepSize
-) -> tuple[FloatArray, float]:
+    state: GibbsState, blocks: Blocks[LatentBlock], prior: Prior, name: SweepStreams, moves: Moves, tuning: Tuning
+) -> tuple[FloatArray, Move]:
     """Draw every parameter once, in place; the blocks hold the activations of `state` before and after.
 
-    Returns the counts (levels, experts), of the top level only where no others were drawn, and the acceptance
-    probability of the Hamiltonian move.
+    Returns the counts (levels, experts), of the top level only where no others were drawn, and the outcome of the
+    Hamiltonian move.
     """
-    acceptance, activations = 1.0, None
+    move, activations = Move(1.0), None
     if moves.hamiltonian_steps:
         rng = name.generator(Step.HAMILTONIAN)
-        trajectory = Trajectory(step_size.log_step, moves.hamiltonian_steps, moves.fit_weights)
-        acceptance = move_by_hamiltonian(state, blocks, prior, trajectory, rng)
+        trajectory = Trajectory(tuning, moves.hamiltonian_steps, moves.fit_weights)
+        move = move_by_hamiltonian(state, blocks, prior, trajectory, rng)
     # The paper's sweep ends with the precisions: its first one uses those of the start. A Hamiltonian move, which
     # integrates them out, needs them drawn before anything conditions on them.
     precisions_come_last = moves.scan == "paper" and not moves.hamiltonian_steps
@@ -86,7 +86,7 @@ def sweep(
         resample_process(state, prior, top, name.generator(Step.PROCESS))
     if precisions_come_last:
         resample_precisions(state, prior, name.generator(Step.PRECISIONS), moves.least_precision)
-    return counts, acceptance
+    return counts, move
 
 
 def sweep_coefficients(

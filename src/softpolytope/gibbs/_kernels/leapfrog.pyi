@@ -4,6 +4,7 @@ def kick_and_drift(
     position: FloatArray,
     momentum: FloatArray,
     slope: FloatArray,
+    scale: FloatArray,
     kick: float,
     step: float,
     n_weights: int,
