@@ -7,9 +7,7 @@ import pytest
 from interrupts import interrupted
 from sklearn.datasets import load_iris, make_moons
 
-from softpolytope import (
-    SumStackSoftplusClassifier,
-)
+from softpolytope import Prior, SoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.estimators import _base, _problems
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.optimize._mode import LogPosterior
@@ -67,6 +65,42 @@ def test_stopped_fits(moons, monkeypatch):
     assert model.predict_proba_draws(moons[0]).shape[0] > 0
     with pytest.raises(RuntimeError, match="2 classes still to fit"):
         stopped(SumStackSoftplusClassifier(**long), 3)
+
+
+def test_chains_have_the_prior_that_the_search_chose(moons):
+    """By default its scale is that of the best modes on held-out rows; a prior that is given stays as it is."""
+    X, y = moons
+    short = SHORT | {"start": "map"}
+    found = SumStackSoftplusClassifier(**short).fit(X, y)
+    modes = SumStackSoftplusClassifier(n_restarts=2, max_experts=4, random_state=0, warm_start=True).fit(X, y)
+    losses = modes._fits[0].state.result.held_out_loss
+    best = min(losses, key=losses.get)
+    assert found.prior_ == [Prior(precision_rate=best / modes.prior_[0].precision_shape)]
+    assert found.prior_ != [Prior()]
+    given = SumStackSoftplusClassifier(**short, prior=found.prior_[0]).fit(X, y)
+    assert np.array_equal(given.predict_proba(X), found.predict_proba(X))
+    paper = Prior.of_the_paper()
+    assert SumStackSoftplusClassifier(**short, prior=paper).fit(X, y).prior_ == [paper]
+    # Without a search.
+    assert SumStackSoftplusClassifier(**SHORT).fit(X, y).prior_ == [Prior()]
+    assert SoftplusClassifier(inference="gibbs", n_sweeps=4, fit_weight=False).fit(X, y).prior_ == [Prior()]
+
+
+def test_chains_continue_with_their_prior(tmp_path):
+    """Each class has its own; chains continue from memory and from a file to the same bits, but not with another."""
+    X, y = load_iris(return_X_y=True)
+    model = SumStackSoftplusClassifier(**SHORT | {"start": "map", "n_sweeps": 20}, warm_start=True).fit(X, y)
+    priors = model.prior_
+    assert len({prior.precision_rate for prior in priors}) > 1
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.prior_ == priors
+    for again in (model, loaded):
+        again.set_params(n_sweeps=30).fit(X, y)
+        assert again.prior_ == priors
+    assert np.array_equal(model.predict_proba(X), loaded.predict_proba(X))
+    with pytest.raises(ValueError, match="warm_start continues the chains"):
+        model.set_params(n_sweeps=40, prior=Prior(precision_rate=7.0)).fit(X, y)
 
 
 def test_chains_may_begin_at_modes(moons):

@@ -278,6 +278,12 @@ class SoftplusBase(
         return [fit.precision_rates for fit in self._fits]
 
     @property
+    def prior_(self) -> list[Prior | None]:
+        """Prior of the fit, one per regression; None for a model from a file of an earlier version."""
+        check_is_fitted(self)
+        return [None if fit.prior is None else fit.prior.prior for fit in self._fits]
+
+    @property
     def n_experts_(self) -> int:
         """Number of experts with counts in the best draws, labelings and classes added."""
         return sum(int(labeling.best.is_active.sum()) for labeling in self.model_.labelings)

@@ -38,9 +38,10 @@ inference : {"auto", "gibbs", "map"}
         "gibbs": total sweeps per chain; the first sweeps, which are discarded (by default half); and draws kept per
         chain, evenly spaced over the rest (by default up to 50).
     prior : Prior, optional
-        Hyperparameters. If not given, `Prior()` for "gibbs"; for "map"
-        `Prior(precision_shape=0.5, precision_rate="learned")`, with the rate chosen among six by the likelihood of
-        held-out rows.
+        Hyperparameters. If not given, for "map" `Prior(precision_shape=0.5, precision_rate="learned")`, with the rate
+        chosen among six by the likelihood of held-out rows; for "gibbs" `Prior()`, with the scale of the coefficients
+        that the search for the chains' starts chose in this way. With `start="random"` or `fit_weight=False` there is
+        no such search, and the prior is `Prior()`.
     standardize : bool
         Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
         the units of X in any case.
@@ -74,6 +75,8 @@ inference : {"auto", "gibbs", "map"}
     bootstrap_ : bool
         Whether the modes are bootstrapped, so that their spread approximates that of the posterior; False for draws and
         after `partial_fit`.
+    prior_ : list of Prior
+        The prior of the fit, one per regression; for chains, with the precision rate that was chosen.
     precision_rates_ : list
         "map": the precision rates that the restarts chose, (n_restarts,) per regression.
     n_experts_ : int

@@ -107,9 +107,13 @@ class Settings:
         """Return the settings with `inference` in the place of "auto"."""
         return replace(self, inference=inference)
 
+    def with_prior(self, prior: Prior) -> Self:
+        """Return the settings with a prior in the place of the default."""
+        return replace(self, given_prior=prior)
+
     @property
     def prior(self) -> Prior:
-        """The prior, by default that of the inference."""
+        """The prior, by default that of the inference before a search has chosen the precision rate of chains."""
         return self.given_prior or (DEFAULT_PRIOR if self.inference == "map" else Prior())
 
     @property

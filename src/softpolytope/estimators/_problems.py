@@ -12,7 +12,16 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import Dataset, DataSummary, InMemoryRows, LabeledRows, PartitionedRows
+from softpolytope.data import (
+    ColumnTransform,
+    Dataset,
+    DataSummary,
+    InMemoryRows,
+    LabeledRows,
+    PartitionedRows,
+    identity_transform,
+    running_transform,
+)
 from softpolytope.estimators._parameters import RandomState, Settings, check_same_model, make_seed
 from softpolytope.estimators._validation import (
     Labels,
@@ -24,7 +33,7 @@ from softpolytope.estimators._validation import (
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.export import FittedRegression
 from softpolytope.gibbs import ChainPlan, GibbsState, SavedChains, fit_chains, logistic_start, state_at
-from softpolytope.model import Design, TrainingRows
+from softpolytope.model import Design, FittedPrior, Prior, TrainingRows
 from softpolytope.optimize import (
     DEFAULT_PRIOR,
     OnlineModes,
@@ -154,6 +163,7 @@ def _fit_modes(
         state=SavedModes(result, prepared.transform),
         carried=settings.mode_model,
         is_complete=result.is_complete,
+        prior=_fitted_prior(settings, prepared.transform, result.precision_rates),
     )
     if result.is_interrupted:
         raise FitInterrupted([fitted])
@@ -164,9 +174,12 @@ def _fit_chains(
     problem: Problem, settings: Settings, options: RunOptions, earlier: FittedRegression | None
 ) -> FittedRegression:
     prepared = problem.rows.prepare(standardize=settings.standardize)
-    digest, saved = prepared.get_digest(settings.chain_model), None if earlier is None else earlier.state
+    saved, carried = None if earlier is None else earlier.state, settings.mode_model
     start: SavedChains | list[GibbsState] | GibbsState | None
     if earlier is not None and isinstance(saved, SavedChains):
+        if settings.given_prior is None and earlier.prior is not None:
+            settings = settings.with_prior(earlier.prior.prior)
+        digest = prepared.get_digest(settings.chain_model)
         if saved.digest != digest:
             raise ValueError(
                 "warm_start continues the chains of the last fit, and these rows, labels, weights or parameters are "
@@ -176,7 +189,9 @@ def _fit_chains(
             return earlier
         start = saved
     else:
-        start = _start_chains(prepared.data, problem, settings, options)
+        start, prior = _start_chains(prepared.data, problem, settings, options)
+        settings = settings.with_prior(prior)
+        digest = prepared.get_digest(settings.chain_model)
     plan = ChainPlan(settings.chains, settings.n_chains, settings.labelings, SeedSequence(problem.seed), digest, start)
     result = fit_chains(prepared.data, prepared.transform, plan, options)
     fitted = FittedRegression(
@@ -184,8 +199,9 @@ def _fit_chains(
         prepared.features,
         probe_probabilities=result.posterior.probability_draws(prepared.get_probes()),
         state=result.saved,
-        carried=settings.mode_model,
+        carried=carried,
         is_complete=result.is_complete,
+        prior=_fitted_prior(settings, prepared.transform),
     )
     if result.is_interrupted:
         raise FitInterrupted([fitted])
@@ -197,32 +213,47 @@ def _start_chains(
     problem: Problem,
     settings: Settings,
     options: RunOptions,
-) -> list[GibbsState] | GibbsState | None:
-    """Return where chains start: at zero, at random (None), or each at a mode, labeling after labeling."""
-    chains = settings.chains
+) -> tuple[list[GibbsState] | GibbsState | None, Prior]:
+    """Return where chains start, and their prior.
+
+    They start at zero, at random (None), or each at a mode, labeling after labeling. By default their prior has the
+    scale that the search for modes chose; without a search it is that of the settings.
+    """
+    prior = settings.prior
     if not settings.fit_weight:
-        return logistic_start(chains, data.n_columns)
+        return logistic_start(settings.chains, data.n_columns), prior
     if settings.start == "random":
-        return None
+        return None, prior
     # Not modes of the very posterior that is sampled: where its prior is tight, they have fewer experts than its draws.
-    prior = replace(
-        settings.prior,
+    searched = replace(
+        prior,
         precision_rate=DEFAULT_PRIOR.precision_rate,
         precision_shape=DEFAULT_PRIOR.precision_shape,
     )
-    modes = replace(settings.modes, prior=prior, n_restarts=settings.n_chains, bootstrap=False)
+    modes = replace(settings.modes, prior=searched, n_restarts=settings.n_chains, bootstrap=False)
     options = replace(options, callback=None, folder=f"{problem.folder}/starts")
     seed = SeedSequence(problem.seed)
     result = find_modes(data, modes, seed, settings.labelings, options)
     if result.is_interrupted:
         # Chains that start at unfinished modes would not be those of this seed.
         raise KeyboardInterrupt
+    if settings.given_prior is None:
+        # Coefficients have a t law of scale (rate / shape)^(1/2), whatever the shape.
+        multiple = result.best_rate / searched.precision_shape
+        prior = replace(prior, precision_rate=multiple * prior.precision_shape)
     rng = np.random.default_rng(seed)
-    return [
-        state_at(found.mode.coefficients, found.mode.log_weights, settings.max_experts, settings.prior, rng)
+    states = [
+        state_at(found.mode.coefficients, found.mode.log_weights, settings.max_experts, prior, rng)
         for modes_of_labeling in result.modes
         for found in modes_of_labeling
     ]
+    return states, prior
+
+
+def _fitted_prior(settings: Settings, transform: ColumnTransform, mode_rates: FloatArray | None = None) -> FittedPrior:
+    """Return the prior of a fit, on the columns that it is a prior for."""
+    columns = transform.center, transform.scale
+    return FittedPrior(settings.prior, settings.max_experts, settings.fit_weight, *columns, mode_rates)
 
 
 def fit_batch(
@@ -243,10 +274,14 @@ def fit_batch(
         else:
             start = SeedSequence(problem.seed), settings.labelings, RunOptions(n_threads)
             online, posterior = start_online(batch, modes, *start, standardize=standardize)
+    transform = identity_transform(batch.n_columns)
+    if standardize:
+        transform = running_transform(online.features, is_sparse=bool(sparse.issparse(batch.design)))
     return FittedRegression(
         posterior,
         online.features,
         precision_rates=online.precision_rates,
         state=online,
         carried=settings.mode_model,
+        prior=_fitted_prior(settings, transform, online.precision_rates),
     )

@@ -7,7 +7,7 @@ do nothing else. What a classifier is made of a record is the business of the ro
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 from softpolytope.data import FeatureSummary
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export._archive import read_archive, write_archive
-from softpolytope.export._checks import Arrays, Header, check, get_array, get_finite, get_integer
-from softpolytope.export._states import FittedRegression, pack_state, unpack_state
+from softpolytope.export._checks import Arrays, Header, check, get_finite, get_integer
+from softpolytope.export._fingerprint import pack_rows, unpack_rows
+from softpolytope.export._states import (
+    FittedRegression,
+    pack_law,
+    pack_prior,
+    pack_state,
+    to_plain,
+    unpack_prior,
+    unpack_state,
+)
 from softpolytope.model import (
-    HASH_BITS,
-    MAX_HASHES,
     Draws,
     LabelingPosterior,
     Prior,
@@ -122,7 +129,7 @@ def pack_model(record: ModelRecord, *, state: bool = True, fingerprint: bool = T
         "bootstrap": record.is_bootstrap,
         "first_kept": record.n_burn_in,
         "weight": float(features.weight),
-        "training_rows": _pack_rows(record.training_rows if fingerprint else None, arrays),
+        "training_rows": pack_rows(record.training_rows if fingerprint else None, arrays),
         "regressions": regressions,
     }
     return header, arrays
@@ -155,7 +162,7 @@ def unpack_model(header: Header, arrays: Arrays) -> ModelRecord:
         inference=inference,
         is_bootstrap=bootstrap,
         n_burn_in=get_integer(header["first_kept"], 0, "the burn-in"),
-        training_rows=_unpack_rows(header.get("training_rows"), arrays),
+        training_rows=unpack_rows(header.get("training_rows"), arrays),
         regressions=fits,
     )
 
@@ -176,7 +183,8 @@ def _pack_regression(fit: FittedRegression, arrays: Arrays, prefix: str, *, has_
         for name in _SERIES:
             arrays[f"{prefix}.{side}.{name}"] = np.asarray(getattr(labeling, name), dtype=np.float64)
     state = pack_state(fit, arrays, f"{prefix}.state") if has_state else None
-    return {"n_chains": [labeling.n_chains for labeling in labelings], "state": state}
+    prior = pack_prior(fit.prior, arrays, prefix)
+    return {"n_chains": [labeling.n_chains for labeling in labelings], "state": state, "prior": prior}
 
 
 def _unpack_regression(arrays: Arrays, prefix: str, plain: Header, features: FeatureSummary) -> FittedRegression:
@@ -192,7 +200,9 @@ def _unpack_regression(arrays: Arrays, prefix: str, plain: Header, features: Fea
     name = f"{prefix}.precision_rates"
     rates = get_finite(arrays, name, "float64", 1) if name in arrays else None
     check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
-    fit = FittedRegression(RegressionPosterior(tuple(labelings)), features, None, None, rates, probes)
+    # Files of earlier versions do not say what the prior was.
+    prior = unpack_prior(plain.get("prior"), arrays, prefix, n_features + 1, rates)
+    fit = FittedRegression(RegressionPosterior(tuple(labelings)), features, None, None, rates, probes, prior=prior)
     return fit if plain.get("state") is None else unpack_state(fit, plain["state"], arrays, f"{prefix}.state")
 
 
@@ -222,7 +232,7 @@ def _unpack_draws(arrays: Arrays, prefix: str, n_features: int) -> Draws:
     return Draws(**parts)
 
 
-# Features, parameters, classes and training rows.
+# Features, parameters and classes.
 
 
 def _unpack_features(arrays: Arrays, n_features: int, weight: object) -> FeatureSummary:
@@ -244,17 +254,13 @@ def _pack_parameters(parameters: Mapping[str, object]) -> Header:
     plain: Header = {}
     for name, value in parameters.items():
         if isinstance(value, Prior):
-            plain[name] = {"prior": {field: _to_plain(item) for field, item in asdict(value).items()}}
+            plain[name] = {"prior": pack_law(value)}
         elif isinstance(value, dict):
-            plain[name] = {"pairs": [[_to_plain(key), _to_plain(item)] for key, item in value.items()]}
+            plain[name] = {"pairs": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
         elif isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating | str) or value is None:
-            plain[name] = _to_plain(value)
+            plain[name] = to_plain(value)
     plain.pop("checkpoint", None)
     return plain
-
-
-def _to_plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _unpack_parameters(plain: object) -> dict[str, object]:
@@ -293,28 +299,3 @@ def unpack_classes(plain: Header) -> NDArray[np.generic]:
     check(kind != "float64" or bool(np.isfinite(classes).all()), "a class is not a finite number.")
     check(len(np.unique(classes)) == len(values), "two classes are the same.")
     return classes
-
-
-def _pack_rows(rows: TrainingRows | None, arrays: Arrays) -> Header | None:
-    """Add the hashes, each with a bit that says whether several rows have it, and return the header."""
-    if rows is None:
-        return None
-    arrays["training_rows"] = (rows.hashes << 1) | rows.is_repeated.astype(np.uint32)
-    return {"n_rows": rows.n_rows, "n_halvings": rows.n_halvings, "checksum": rows.checksum}
-
-
-def _unpack_rows(plain: Header | None, arrays: Arrays) -> TrainingRows | None:
-    """Return the fingerprint that `_pack_rows` was given, checked; None if a file has none."""
-    if plain is None:
-        return None
-    n_rows, n_halvings, checksum = (
-        get_integer(plain[name], 0, f"the fingerprint's {name}") for name in ("n_rows", "n_halvings", "checksum")
-    )
-    check(n_halvings <= HASH_BITS and checksum < 2**64, "the fingerprint of the training rows is impossible.")
-    values = get_array(arrays, "training_rows", "uint32", 1)
-    # A fit that continued another has hashes of both, and the number of its own rows.
-    check(len(values) <= MAX_HASHES, "the fingerprint of the training rows is too large.")
-    rows = TrainingRows((values >> 1).astype(np.uint32), (values & 1).astype(bool), n_halvings, n_rows, checksum)
-    is_sorted = bool((rows.hashes[1:] > rows.hashes[:-1]).all())
-    check(is_sorted and bool((rows.hashes < rows.limit).all()), "the hashes of the training rows are not in order.")
-    return rows

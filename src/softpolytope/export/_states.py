@@ -13,7 +13,7 @@ from softpolytope.exceptions import ModelFileError
 from softpolytope.export._chain_states import ModelSize, pack_chains, unpack_chains
 from softpolytope.export._checks import Arrays, Header, check, check_starts, get_finite, get_integer, get_log_weights
 from softpolytope.gibbs import SavedChains
-from softpolytope.model import Prior, RegressionPosterior
+from softpolytope.model import FittedPrior, Prior, RegressionPosterior
 from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult, OnlineModes, SavedModes
 
 # More than anyone will ever take.
@@ -33,6 +33,7 @@ class FittedRegression:
     precision_rates: FloatArray | None = None  # (restarts,)  of modes
     probe_probabilities: FloatArray | None = None  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     is_complete: bool = True  # False if the fit was stopped before its end
+    prior: FittedPrior | None = None  # None if a file has none
 
     @property
     def kind_of_state(self) -> Literal["modes", "stream", "chains"] | None:
@@ -77,8 +78,7 @@ def unpack_state(fit: FittedRegression, plain: Header, arrays: Arrays, prefix: s
 
 def _pack_carried(carried: Mapping[str, object]) -> Header:
     prior = carried["prior"]
-    fields = asdict(prior) if isinstance(prior, Prior) else {}
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in fields.items()}
+    plain = pack_law(prior) if isinstance(prior, Prior) else {}
     return (
         {name: carried[name] for name in _INTEGERS} | {name: bool(carried[name]) for name in _FLAGS} | {"prior": plain}
     )
@@ -91,6 +91,42 @@ def _unpack_carried(plain: object) -> Header:
         get_integer(plain[name], 1, name)
     check(all(type(plain[name]) is bool for name in _FLAGS), "a choice of the model is neither true nor false.")
     return {**plain, "prior": Prior(**plain["prior"])}
+
+
+# The prior.
+
+
+def pack_prior(fitted: FittedPrior | None, arrays: Arrays, prefix: str) -> Header | None:
+    """Add the columns of a regression's prior and return its header; None if it is not known."""
+    if fitted is None:
+        return None
+    arrays[f"{prefix}.prior_columns"] = np.stack([fitted.center, fitted.scale])
+    fields = {"max_experts": int(fitted.max_experts), "fit_weight": bool(fitted.fit_weight)}
+    return {"law": pack_law(fitted.prior)} | fields
+
+
+def unpack_prior(
+    plain: Header | None, arrays: Arrays, prefix: str, n_columns: int, mode_rates: FloatArray | None
+) -> FittedPrior | None:
+    """Return what `pack_prior` was given, checked; None if a file has none."""
+    if plain is None:
+        return None
+    columns = get_finite(arrays, f"{prefix}.prior_columns", "float64", 2)
+    check(columns.shape == (2, n_columns) and bool((columns[1] > 0.0).all()), "the columns of the prior do not match.")
+    max_experts, fit_weight = get_integer(plain["max_experts"], 1, "max_experts"), plain["fit_weight"]
+    if type(fit_weight) is not bool:
+        raise ModelFileError("whether the weights have a prior is unknown.")
+    return FittedPrior(Prior(**plain["law"]), max_experts, fit_weight, columns[0], columns[1], mode_rates)
+
+
+def pack_law(prior: Prior) -> Header:
+    """Return the hyperparameters as plain data."""
+    return {name: to_plain(value) for name, value in asdict(prior).items()}
+
+
+def to_plain(value: object) -> object:
+    """Return a scalar of NumPy as one of Python, and anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # Modes of a search.

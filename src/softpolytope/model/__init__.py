@@ -13,6 +13,7 @@ from softpolytope.model._fitted import (
     encode_labels,
     fitted_model,
 )
+from softpolytope.model._fitted_prior import FittedPrior
 from softpolytope.model._log_loss import mean_log_loss
 from softpolytope.model._log_posterior import (
     CollapsedPrior,
@@ -53,6 +54,7 @@ __all__ = [
     "Features",
     "FittedClassifier",
     "FittedModel",
+    "FittedPrior",
     "FlatLogPosterior",
     "FlatPrior",
     "LabelingPosterior",

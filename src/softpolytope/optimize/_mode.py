@@ -83,12 +83,16 @@ class ModesResult:
     is_complete: bool  # False if the search was stopped early
     is_interrupted: bool = False  # whether Ctrl-C was pressed; the caller of the search raises KeyboardInterrupt
 
+    @property
+    def best_rate(self) -> float:
+        """Precision rate that was best for all held-out rows; only of a search that compared rates."""
+        return min(self.held_out_loss, key=self.held_out_loss.__getitem__)
+
     def is_of_best_rate(self) -> BoolArray:
         """Return whether each restart has the rate that was best for all held-out rows; all True if none has it."""
         if not self.held_out_loss:
             return np.ones(len(self.precision_rates), dtype=bool)
-        best = min(self.held_out_loss, key=self.held_out_loss.__getitem__)
-        is_best = np.asarray(self.precision_rates == best)
+        is_best = np.asarray(self.precision_rates == self.best_rate)
         return is_best if is_best.any() else ~is_best
 
 
