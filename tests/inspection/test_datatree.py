@@ -1,10 +1,12 @@
 """The posterior as ArviZ takes it."""
 
 import warnings
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.datasets import load_iris
 
 from softpolytope import SumStackSoftplusClassifier
@@ -15,6 +17,7 @@ xarray = pytest.importorskip("xarray")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto"),  # a short run of a small set
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # of pandas, which ArviZ 0.23 uses
 ]
 
 
@@ -47,12 +50,18 @@ def test_groups_and_shapes(fitted):
     model, X, y = fitted
     assert group_names(model.to_datatree()) == {"posterior", "sample_stats"}
     tree = model.to_datatree(X, y)
-    assert group_names(tree) == {"posterior", "sample_stats", "log_likelihood", "observed_data"}
+    predictive = {"log_likelihood", "posterior_predictive", "prior", "prior_predictive", "observed_data"}
+    assert group_names(tree) == {"posterior", "sample_stats"} | predictive
     logs = tree["log_likelihood"]
     assert list(logs.data_vars) == ["y"]
     assert logs["y"].sizes == {"chain": 4, "draw": 20, "row": 150}
     assert logs["labeling"].values.tolist() == [0, 0, 1, 1]
     assert tree["posterior"].sizes == {"chain": 2, "draw": 20}
+    for name in ("posterior_predictive", "prior_predictive"):
+        assert tree[name]["y"].sizes == logs["y"].sizes
+        assert set(np.unique(tree[name]["y"])) <= set(np.unique(y))
+    assert tree["prior"].sizes == tree["posterior"].sizes
+    assert set(tree["prior"].data_vars) < set(tree["posterior"].data_vars)
     assert np.array_equal(tree["observed_data"]["y"], y)
     with pytest.raises(ValueError, match="together"):
         model.to_datatree(X)
@@ -66,6 +75,34 @@ def test_log_likelihood_is_that_of_the_chains(fitted):
     for item in labeling_logs(model.posterior_, X, y):
         draws = model.posterior_.regressions[item.number].labelings[item.side].draws
         assert item.logs.sum(axis=1) == pytest.approx(draws.log_likelihood, abs=1e-6)
+
+
+def test_predicted_labels_have_the_probabilities_of_the_draws(fitted):
+    """Each draw's labels are drawn with its own probabilities, level 1e-4; with those of another row they are not."""
+    model, X, y = fitted
+    codes = np.asarray(model.to_datatree(X, y)["posterior_predictive"]["y"]).reshape(-1, len(y))
+    given = model.predict_proba_draws(X)
+    given = np.stack([1.0 - given, given], axis=2) if given.ndim == 2 else given
+    for own, is_right in ((given, True), (given[:, ::-1], False)):
+        # The log-likelihood of drawn labels is a sum of independent terms with known mean and variance.
+        logs = np.log(np.maximum(own, 1e-12))
+        mean = (own * logs).sum(axis=2)
+        variance = (own * logs**2).sum(axis=2) - mean**2
+        found = np.take_along_axis(logs, codes[..., None], axis=2)[..., 0]
+        z = (found - mean).sum() / np.sqrt(variance.sum())
+        assert (abs(z) < stats.norm.isf(0.5e-4)) == is_right
+    again = np.asarray(model.to_datatree(X, y)["posterior_predictive"]["y"]).reshape(-1, len(y))
+    assert np.array_equal(codes, again)
+
+
+def test_a_model_without_prior_has_the_other_groups(fitted, monkeypatch):
+    """Files of earlier versions do not say what the prior was."""
+    model, X, y = fitted
+    plain = replace(model.model_, priors=())
+    monkeypatch.setattr(type(model), "model_", property(lambda _: plain))
+    names = group_names(model.to_datatree(X, y))
+    assert "posterior_predictive" in names
+    assert not {"prior", "prior_predictive"} & names
 
 
 def test_one_labeling_alone(arviz):
@@ -89,6 +126,11 @@ def test_arviz_takes_it(fitted, arviz):
     assert len(summary) == 2 * len(labeling_logs(model.posterior_, X, y))
     loo = arviz.loo(model.to_datatree(X, y))
     assert -60.0 < float(loo.elpd_loo if hasattr(loo, "elpd_loo") else loo.elpd) < 0.0
+    compared = arviz.compare({"one": model.to_datatree(X, y), "two": model.to_datatree(X, y)})
+    assert len(compared) == 2
+    pit = np.asarray(arviz.loo_pit(model.to_datatree(X, y), y="y"))
+    assert pit.shape == (150,)
+    assert ((pit >= 0.0) & (pit <= 1.0)).all()
 
 
 @pytest.mark.parametrize("installed", ["1.0.0", None])

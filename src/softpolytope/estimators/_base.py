@@ -231,6 +231,7 @@ class SoftplusBase(
     decision_function = _predict.decision_function
     predict_proba_draws = _predict.predict_proba_draws
     predict_interval = _predict.predict_interval
+    sample_prior = _predict.sample_prior
     predict_uncertainty = _uncertainty.predict_uncertainty
     query = _uncertainty.query
     diagnostics = _uncertainty.diagnostics
@@ -269,6 +270,7 @@ class SoftplusBase(
                 fit.probe_probabilities for fit in self._fits if fit.probe_probabilities is not None
             ),
             n_threads=effective_n_jobs(self.n_jobs),
+            priors=tuple(fit.prior for fit in self._fits if fit.prior is not None),
         )
 
     @property

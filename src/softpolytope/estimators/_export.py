@@ -10,13 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from softpolytope import export, inspection
 from softpolytope.data import validate_rows
-from softpolytope.estimators._parameters import Settings
+from softpolytope.estimators._parameters import Settings, make_seed
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export import InputType, ModelRecord
 from softpolytope.model import Posterior, check_estimate
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
+
+# Keeps the random numbers of `to_datatree` apart from those of `fit`, whose seeds are (random_state, class).
+TREE_STREAM = 0x54524545
 
 
 def save(classifier: "SoftplusBase", path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
@@ -88,15 +91,21 @@ def to_datatree(classifier: "SoftplusBase", X: ArrayLike | None = None, y: Array
     The result is an `xarray.DataTree`, or `arviz.InferenceData` if a version of ArviZ before 1.0 is installed. Both
     have `to_netcdf`.
 
-    With the training rows and their labels, the group `log_likelihood` has one variable `y`, from which `az.loo`
-    computes the leave-one-out predictive of the model that predicts: the mean over both labelings and, with more than
-    two classes, their odds divided by the sum. docs/leave_one_out.md explains how. All rows are assumed to have had
-    weight one in the fit.
+    With the training rows and their labels, there are also the groups `log_likelihood`, `posterior_predictive`,
+    `prior`, `prior_predictive` and `observed_data`, for `az.loo`, `az.loo_pit`, `az.compare` and plots of predictive
+    checks. Predicted labels are indices of `classes_`; an integer `random_state` gives the same ones at every call.
+    The prior is that of the fit (`prior_`), with as many draws as the posterior; a model from a file of an earlier
+    version has none.
+
+    The group `log_likelihood` has one variable `y`, from which `az.loo` computes the leave-one-out predictive of the
+    model that predicts: the mean over both labelings and, with more than two classes, their odds divided by the sum.
+    docs/leave_one_out.md explains how. All rows are assumed to have had weight one in the fit.
     """
     if (X is None) != (y is None):
         raise ValueError("to_datatree takes rows and labels together, or neither of them.")
     rows = None if X is None else validate_rows(classifier, X)
-    return inspection.to_datatree(classifier.model_, rows, y)
+    rng = np.random.default_rng((make_seed(classifier.random_state), TREE_STREAM))
+    return inspection.to_datatree(classifier.model_, rng, rows, y)
 
 
 def to_onnx(classifier: "SoftplusBase", path: str | Path | None = None, input_type: InputType = "float64") -> Any:

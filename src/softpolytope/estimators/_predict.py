@@ -1,5 +1,6 @@
 """Predictions of fitted classifiers: methods that answer for one row after the other."""
 
+import numbers
 import warnings
 from collections.abc import Callable
 from copy import copy
@@ -11,8 +12,10 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from softpolytope import inspection
 from softpolytope._typing import FloatArray
 from softpolytope.data import check_columns, is_dask_collection, validate_rows
+from softpolytope.estimators._parameters import RandomState, make_seed
 from softpolytope.geometry import validate_probability
 from softpolytope.inspection import n_draws_needed
 from softpolytope.model import FittedModel, central_interval, check_estimate
@@ -20,6 +23,9 @@ from softpolytope.parallel.dask import apply_lazily, empty_meta
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
+
+# Keeps the random numbers of `sample_prior` apart from those of `fit`, whose seeds are (random_state, class).
+PRIOR_STREAM = 0x5052494F
 
 
 def predict_proba(classifier: "SoftplusBase", X: ArrayLike) -> FloatArray:
@@ -77,6 +83,47 @@ def predict_proba_draws(classifier: "SoftplusBase", X: ArrayLike) -> FloatArray:
     """
     rows = validate_rows(classifier, X)
     return classifier.posterior_.class_probability_draws(rows, effective_n_jobs(classifier.n_jobs))
+
+
+def sample_prior(
+    classifier: "SoftplusBase", X: ArrayLike, n_draws: int = 1000, random_state: RandomState = None
+) -> FloatArray:
+    """Return the probability of the second class under draws from the prior of the fitted model.
+
+    This shows what the model assumes before it sees a label. The prior is that of the fit, `prior_`, on the
+    standardized columns of the training rows: its scale is chosen by the fit unless `prior` is given. The draws of both
+    labelings form one mixture, in equal shares: first those of the labels, then those of the flipped labels. For modes,
+    mass and concentration are the means of their priors, and the precision rate of each draw is that of a restart.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Finite numbers.
+    n_draws : int
+        Number of draws of both labelings together.
+    random_state : int, RandomState or None
+        An integer makes the draws reproducible.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_samples)
+        Probabilities; with more than two classes, of all of them: (n_draws, n_samples, n_classes).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softpolytope import SumStackSoftplusClassifier
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
+    >>> before = model.sample_prior(X, n_draws=400, random_state=0)
+    >>> before.shape, bool(abs(before.mean() - 0.5) < 0.1)
+    ((400, 100), True)
+    """
+    rows = validate_rows(classifier, X)
+    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral):
+        raise ValueError(f"n_draws must be an integer; got {n_draws!r}.")
+    rng = np.random.default_rng((make_seed(random_state), PRIOR_STREAM))
+    return inspection.sample_prior(classifier.model_, rows, int(n_draws), rng)
 
 
 def predict_interval(classifier: "SoftplusBase", X: ArrayLike, level: float = 0.89) -> FloatArray:

@@ -17,6 +17,7 @@ from softpolytope.inspection._diagnostics import (
     n_draws_needed,
 )
 from softpolytope.inspection._epig import select_epig
+from softpolytope.inspection._prior_draws import sample_prior
 from softpolytope.inspection._training_rows import Overlap, overlap_with_training
 from softpolytope.inspection._uncertainty import Uncertainty, check_number, uncertainty_from_draws
 
@@ -34,6 +35,7 @@ __all__ = [
     "is_sampled",
     "n_draws_needed",
     "overlap_with_training",
+    "sample_prior",
     "select_bald",
     "select_epig",
     "to_datatree",

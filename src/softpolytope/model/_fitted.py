@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from softpolytope._typing import BoolArray, FloatArray
+from softpolytope.model._fitted_prior import FittedPrior
 from softpolytope.model._posterior import Estimate, LabelingPosterior, Posterior
 from softpolytope.model._training_rows import TrainingRows
 
@@ -47,6 +48,7 @@ class FittedModel:
     training_rows: TrainingRows | None  # fingerprint; None if it was not kept
     probe_probabilities: tuple[FloatArray, ...]  # by regression, (draws, probes): P(y = 1) at a few training rows
     n_threads: int = 1
+    priors: tuple[FittedPrior, ...] = ()  # by regression; empty for a file of an earlier version
 
     @property
     def n_features(self) -> int:
