@@ -18,15 +18,6 @@ def in_memory(X, y, weights):
     return InMemoryRows(np.column_stack([np.ones(len(X)), X]), y == 1, weights)
 
 
-@pytest.mark.parametrize(
-    ("weight", "limit", "has_many"), [(1.0, 80, True), (1.0, 81, False), (1e-3, 16, True), (1e-3, 17, False)]
-)
-def test_rows_are_many_by_weight_or_by_number(weight, limit, has_many, rng):
-    """Rows are counted by their weights, and by distinct rows if the weights are small."""
-    X = np.tile(np.column_stack([np.repeat(np.arange(4.0), 4), np.tile(np.arange(4.0), 4)]), (5, 1))
-    assert in_memory(X, rng.integers(0, 2, 80), np.full(80, weight)).has_many_rows(limit) == has_many
-
-
 @pytest.mark.parametrize("standardize", [False, True])
 def test_partitions_are_prepared_like_memory(standardize, tmp_path, rng):
     """Units, features and sizes of one partition agree with those of rows in memory."""

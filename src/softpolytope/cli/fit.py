@@ -70,9 +70,9 @@ def _add_model_options(group: Arguments) -> None:
     group.add_argument("--classifier", choices=KINDS, default="sum-stack", help="model family (sum-stack)")
     group.add_argument(
         "--inference",
-        choices=("auto", "map", "gibbs"),
+        choices=("auto", "bootstrap", "map", "gibbs"),
         default="auto",
-        help="posterior modes, or posterior draws, which intervals in a report require",
+        help="bootstrap of posterior modes (auto), chains of the exact sampler, or plain modes without intervals",
     )
     group.add_argument(
         "--class-weight",
@@ -119,7 +119,6 @@ def _class_weights(text: str) -> list[tuple[str, float | None]]:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table, evaluate, fit, and write the model."""
-    from softpolytope.estimators import MIN_ROWS_FOR_MODES
     from softpolytope.tabular import TableClassifier
 
     start = time.perf_counter()
@@ -128,8 +127,7 @@ def run(options: argparse.Namespace) -> int:
     table = open_input(options.table, options)
     with warnings_as_notes():
         schema = _infer_schema(options, table)
-    finds_modes = options.inference == "map" or (options.inference == "auto" and schema.n_rows >= MIN_ROWS_FOR_MODES)
-    if options.sweeps is not None and finds_modes:
+    if options.sweeps is not None and options.inference != "gibbs":
         print_note("--sweeps has no effect: this fit finds posterior modes. Add --inference gibbs, or leave it out.")
         options.sweeps = None
         classifier = _make_classifier(options)

@@ -19,7 +19,8 @@ from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset
 from softpolytope.data._labeled_rows import Dataset, InMemoryRows, LabeledRows, PartitionedRows, PreparedData
 from softpolytope.data._moments import FeatureSummary, ranges
 from softpolytope.data._partitions import PartitionedDataset, PartitionedSampler
-from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock, RowSampler, row_blocks
+from softpolytope.data._random_weights import RandomWeights
+from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock, RowSampler, reweighted_rows, row_blocks
 from softpolytope.data._sources import open_source
 from softpolytope.data._standardization import ColumnTransform, identity_transform, running_transform, standardized_data
 from softpolytope.data._summary import DataSummary
@@ -41,6 +42,7 @@ __all__ = [
     "PartitionedRows",
     "PartitionedSampler",
     "PreparedData",
+    "RandomWeights",
     "RowBlock",
     "RowEncoding",
     "RowSampler",
@@ -53,6 +55,7 @@ __all__ = [
     "is_dask_collection",
     "open_source",
     "ranges",
+    "reweighted_rows",
     "row_blocks",
     "running_transform",
     "standardized_data",

@@ -131,7 +131,7 @@ class InMemoryDataset:
 
     def sampler(self, make_rng: Callable[..., Generator]) -> RowSampler:
         """Return a sampler that takes rows in a random order."""
-        return InMemorySampler(self, make_rng(block=0))
+        return InMemorySampler(self, make_rng(block=0).permutation(self.n_rows))
 
     def weighted(self, row_weights: FloatArray) -> "InMemoryDataset":
         """Return the rows of positive weight, with other weights."""

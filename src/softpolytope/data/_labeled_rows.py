@@ -1,7 +1,6 @@
 """Rows of one class against the rest, as a fit is given them and, once prepared, as inference takes them."""
 
 import hashlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -101,10 +100,6 @@ class LabeledRows(Protocol):
         """Number of rows."""
         ...
 
-    def has_many_rows(self, limit: int) -> bool:
-        """Return whether the total weight of the rows, or the number of distinct rows, reaches a limit."""
-        ...
-
     def prepare(self, *, standardize: bool) -> PreparedData:
         """Return the rows as inference takes them."""
         ...
@@ -122,16 +117,6 @@ class InMemoryRows:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.design.shape[0])
-
-    def has_many_rows(self, limit: int) -> bool:
-        """Return whether the total weight of the rows, or the number of distinct rows, reaches a limit.
-
-        A row of weight two counts as two rows, but many rows of small weight are many as well.
-        """
-        if math.fsum(self.row_weights) >= limit:
-            return True
-        unlabeled = np.zeros(len(self.row_weights), dtype=bool)
-        return InMemoryDataset.from_arrays(self.design, unlabeled, self.row_weights).n_rows >= limit
 
     def dataset(self) -> InMemoryDataset:
         """Return the distinct rows, not standardized."""
@@ -176,10 +161,6 @@ class PartitionedRows:
     def n_rows(self) -> int:
         """Number of rows of positive weight."""
         return self.moments.n_rows
-
-    def has_many_rows(self, limit: int) -> bool:
-        """Return whether the total weight of the rows reaches a limit; distinct rows are not counted."""
-        return self.moments.weight >= limit
 
     def prepare(self, *, standardize: bool) -> PreparedData:
         """Return the rows as inference takes them."""

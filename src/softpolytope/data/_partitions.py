@@ -10,6 +10,7 @@ from scipy import sparse
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data._block_factory import Block, DatasetBlockFactory, EncodedRows, OneVsRest
 from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data._random_weights import RandomWeights
 from softpolytope.data._row_block import MAX_FIRST_ROWS, RowBlock
 from softpolytope.model import Design
 from softpolytope.parallel import (
@@ -87,11 +88,17 @@ class PartitionedDataset:
 class PartitionedSampler:
     """Samples of rows in partitions: each row has a random number in [0, 1), and a sample those below its share."""
 
-    def __init__(self, data: PartitionedDataset, make_rng: Callable[..., Generator]) -> None:
-        self._data, self._make_rng = data, make_rng
+    def __init__(
+        self,
+        data: PartitionedDataset,
+        make_rng: Callable[..., Generator],
+        weights: RandomWeights | None = None,
+        first: "Sample | None" = None,
+    ) -> None:
+        self._data, self._make_rng, self._weights = data, make_rng, weights
         self._samples: list[tuple[int, Blocks[SampledBlock]]] = []  # rows of a sample, and its blocks
         # Enough for the first sample and for rows that are not in it.
-        self._first = self._gather(0.0, 2 * MAX_FIRST_ROWS)
+        self._first = self._gather(0.0, 2 * MAX_FIRST_ROWS) if first is None else first
 
     def sample(self, n_rows: int) -> InMemoryDataset:
         """Return the rows with the lowest numbers, gather into memory."""
@@ -113,19 +120,21 @@ class PartitionedSampler:
         *,
         is_flipped: bool,
         threads: BlockThreads | None = None,  # noqa: ARG002  # the store has its own
-        rng: Generator | None = None,
     ) -> Blocks[RowBlock]:
         """Return the blocks of a sample, made where the rows are."""
-        if rng is not None:
-            raise ValueError('bootstrap=True requires all rows in memory. For partitions use inference="gibbs".')
         share = n_rows / self._data.n_rows if n_rows < self._data.n_rows else np.inf
         # Smaller samples are no longer needed, and workers can free their memory.
         for earlier in [earlier for size, earlier in self._samples if size != n_rows]:
             earlier.close()
         data = self._data.flipped() if is_flipped else self._data
-        blocks = data.blocks(SampledBlockFactory(self._make_rng, share))
+        blocks = data.blocks(SampledBlockFactory(self._make_rng, share, self._weights))
         self._samples = [(size, earlier) for size, earlier in self._samples if size == n_rows] + [(n_rows, blocks)]
         return blocks
+
+    def reweighted(self, weights: RandomWeights) -> "PartitionedSampler":
+        """Return a sampler of the same samples whose rows have random weights."""
+        first = replace(self._first, row_weights=self._first.draw_weights(weights))
+        return PartitionedSampler(self._data, self._make_rng, weights, first)
 
     def close(self) -> None:
         """Release all blocks."""
@@ -135,7 +144,7 @@ class PartitionedSampler:
 
     def _gather(self, lower: float, n_rows: int) -> "Sample":
         """Return the `n_rows` rows with the lowest numbers from `lower` on."""
-        blocks = self._data.blocks(SampledBlockFactory(self._make_rng, np.inf))
+        blocks = self._data.blocks(SampledBlockFactory(self._make_rng, np.inf, self._weights))
         share = (n_rows + SPARE * np.sqrt(n_rows)) / self._data.n_rows
         sample = blocks.sum(SampledBlock.rows_between, lower, lower + share)
         blocks.close()
@@ -164,6 +173,10 @@ class Sample:
             np.concatenate([self.labels, other.labels]),
             np.concatenate([self.row_weights, other.row_weights]),
         )
+
+    def draw_weights(self, weights: RandomWeights) -> FloatArray:
+        """Return random weights of the rows, which their numbers identify."""
+        return weights.draw(self.numbers.view(np.uint64), self.row_weights)
 
     def lowest(self, n_rows: int) -> "Sample":
         """Return the rows with the lowest numbers, in increasing order of their numbers."""
@@ -198,10 +211,13 @@ class SampledBlockFactory(StatelessBlockFactory[EncodedRows, SampledBlock], Data
 
     make_rng: Callable[..., Generator]
     share: float
+    weights: RandomWeights | None = None
 
     def build(self, rows: InMemoryDataset, partition: int) -> list[SampledBlock]:
         """Return the blocks of a partition."""
         numbers = self.make_rng(block=partition).random(rows.n_rows)
+        if self.weights is not None:
+            rows = rows.weighted(self.weights.draw(numbers.view(np.uint64), rows.row_weights))
         if np.isfinite(self.share):
             is_chosen = numbers < self.share
             rows, numbers = rows.weighted(np.where(is_chosen, rows.row_weights, 0.0)), numbers[is_chosen]
@@ -215,4 +231,4 @@ class SampledBlockFactory(StatelessBlockFactory[EncodedRows, SampledBlock], Data
         """Return the size of labels, offsets and numbers of all rows, or of copies of the rows in a sample."""
         if np.isfinite(self.share):
             return int(min(self.share, 1.0) * rows.nbytes)
-        return 17 * len(rows.codes) + (rows.nbytes if rows.is_sparse else 0)
+        return (17 if self.weights is None else 25) * len(rows.codes) + (rows.nbytes if rows.is_sparse else 0)

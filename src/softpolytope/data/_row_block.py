@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.random import Generator
 from scipy import sparse
 
 from softpolytope._typing import FloatArray, IndexArray
+from softpolytope.data._random_weights import RandomWeights
 from softpolytope.model._kernels import collapsed as _collapsed
 from softpolytope.model._kernels import predict as _predict
 from softpolytope.parallel import Blocks, BlockThreads, blocks_in_memory, read_only
@@ -105,6 +105,12 @@ def row_blocks(rows: "InMemoryDataset", threads: BlockThreads | None = None) -> 
     return blocks_in_memory([RowBlock(block) for block in rows.split()], threads)
 
 
+def reweighted_rows(rows: "InMemoryDataset", weights: RandomWeights) -> "InMemoryDataset":
+    """Return rows with random weights."""
+    # Rows are in the order of their hashes, so their positions identify them whatever order they were given in.
+    return rows.weighted(weights.draw(np.arange(rows.n_rows, dtype=np.uint64), rows.row_weights))
+
+
 class RowSampler(Protocol):
     """Nested random samples of the rows of a dataset."""
 
@@ -116,10 +122,12 @@ class RowSampler(Protocol):
         """Return some rows that are not in the sample of `n_rows` rows; none if it has all rows."""
         ...
 
-    def blocks(
-        self, n_rows: int, *, is_flipped: bool, threads: BlockThreads | None = None, rng: Generator | None = None
-    ) -> Blocks[RowBlock]:
-        """Return the blocks of a sample of any size; with a generator, its rows get bootstrap weights."""
+    def blocks(self, n_rows: int, *, is_flipped: bool, threads: BlockThreads | None = None) -> Blocks[RowBlock]:
+        """Return the blocks of a sample of any size."""
+        ...
+
+    def reweighted(self, weights: RandomWeights) -> "RowSampler":
+        """Return a sampler of the same samples whose rows have random weights."""
         ...
 
     def close(self) -> None:
@@ -130,9 +138,8 @@ class RowSampler(Protocol):
 class InMemorySampler:
     """Samples of rows in memory: the first rows of a random permutation."""
 
-    def __init__(self, data: "InMemoryDataset", rng: Generator) -> None:
-        self._data = data
-        self._order = rng.permutation(len(data.labels))
+    def __init__(self, data: "InMemoryDataset", order: IndexArray) -> None:
+        self._data, self._order = data, order
         self._last, self._n_last = data, len(data.labels)
 
     def sample(self, n_rows: int) -> "InMemoryDataset":
@@ -146,14 +153,14 @@ class InMemorySampler:
         """Return some rows that are not in the sample of `n_rows` rows; none if it has all rows."""
         return self._select(self._order[n_rows : n_rows + MAX_FIRST_ROWS])
 
-    def blocks(
-        self, n_rows: int, *, is_flipped: bool, threads: BlockThreads | None = None, rng: Generator | None = None
-    ) -> Blocks[RowBlock]:
-        """Return the blocks of a sample; with a generator, its rows get bootstrap weights."""
+    def blocks(self, n_rows: int, *, is_flipped: bool, threads: BlockThreads | None = None) -> Blocks[RowBlock]:
+        """Return the blocks of a sample."""
         rows = self.sample(n_rows)
-        if rng is not None:
-            rows = _draw_bootstrap(rows, rng)
         return row_blocks(rows.flipped() if is_flipped else rows, threads)
+
+    def reweighted(self, weights: RandomWeights) -> "InMemorySampler":
+        """Return a sampler of the same samples whose rows have random weights."""
+        return InMemorySampler(reweighted_rows(self._data, weights), self._order)
 
     def close(self) -> None:
         """Do nothing: blocks in memory are garbage-collected."""
@@ -162,9 +169,3 @@ class InMemorySampler:
         weights = np.zeros(self._data.n_rows)
         weights[chosen] = self._data.row_weights[chosen]
         return self._data.weighted(weights)
-
-
-def _draw_bootstrap(rows: "InMemoryDataset", rng: Generator) -> "InMemoryDataset":
-    """Draw row weights of the weighted likelihood bootstrap; a row of weight w is w rows, each of weight ~ Exp(1)."""
-    drawn = rng.gamma(rows.row_weights)
-    return rows.weighted(np.maximum(drawn * (rows.row_weights.sum() / drawn.sum()), 1e-300))

@@ -15,7 +15,6 @@ from softpolytope.estimators._classifiers import (
     SumStackSoftplusClassifier,
 )
 from softpolytope.estimators._export import classifier_record, make_classifier
-from softpolytope.estimators._parameters import MIN_ROWS_FOR_MODES
 from softpolytope.export import FittedRegression
 from softpolytope.gibbs import SavedChains
 from softpolytope.model import Draws, LabelingPosterior, Posterior, Prior, RegressionPosterior, TrainingRows
@@ -23,7 +22,6 @@ from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult, Onlin
 
 __all__ = [
     "CLASSIFIERS",
-    "MIN_ROWS_FOR_MODES",
     "TYPES_OF_CLASSIFIERS",
     "SoftplusBase",
     "SoftplusClassifier",

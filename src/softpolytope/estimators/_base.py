@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,11 @@ from softpolytope.data import open_source
 from softpolytope.estimators import _explain, _export, _partial_fit, _predict, _uncertainty
 from softpolytope.estimators._callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from softpolytope.estimators._parameters import (
-    MIN_ROWS_FOR_MODES,
     CheckpointFolder,
     ClassWeight,
     Inference,
     RandomState,
+    ResolvedInference,
     Scan,
     Settings,
     Start,
@@ -57,6 +57,7 @@ class SoftplusBase(
     start: Start
     symmetric: bool
     estimate: Estimate
+    n_members: int
     n_restarts: int
     bootstrap: bool
     n_chains: int
@@ -76,7 +77,7 @@ class SoftplusBase(
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     posterior_: Posterior
-    inference_: Literal["gibbs", "map"]
+    inference_: ResolvedInference
     bootstrap_: bool
     _fits: list[FittedRegression]
     _n_burn_in: int
@@ -96,7 +97,7 @@ class SoftplusBase(
         client: object = None,
         max_memory: float | str | None = None,
     ) -> Self:
-        """Find modes of the posterior, or sample from it, given rows X and labels y.
+        """Sample from the posterior, or find its modes, given rows X and labels y.
 
         Rows need not fit into memory (docs/scale.md). A Dask array or data frame is fitted on the workers of a cluster
         or, with `max_memory`, read part by part, as .npy and Parquet files always are, and memory maps with
@@ -176,9 +177,6 @@ class SoftplusBase(
         fingerprint: TrainingRows | None,
     ) -> Self:
         """Fit one regression after the other."""
-        if settings.inference == "auto":
-            has_many = problems[0].rows.has_many_rows(MIN_ROWS_FOR_MODES)
-            settings = settings.resolved("map" if has_many else "gibbs")
         inference = settings.inference
         warn_of_unused(self, inference)
         if earlier and self.inference_ != inference:
@@ -210,8 +208,7 @@ class SoftplusBase(
 
     def _set_fits(self, fits: list[FittedRegression], settings: Settings, fingerprint: TrainingRows | None) -> None:
         """Set the fitted attributes, one regression per class."""
-        self.inference_ = "gibbs" if settings.inference == "gibbs" else "map"
-        self.bootstrap_ = settings.inference == "map" and settings.bootstrap
+        self.inference_, self.bootstrap_ = settings.inference, settings.inference == "bootstrap"
         self._fits, self._training_rows = fits, fingerprint
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
 
@@ -275,7 +272,7 @@ class SoftplusBase(
 
     @property
     def precision_rates_(self) -> list[FloatArray | None]:
-        """Precision rates with which the modes were found, (restarts,) per regression; None for chains."""
+        """Precision rates of the modes, (labelings, modes) per regression; None for chains."""
         check_is_fitted(self)
         return [fit.precision_rates for fit in self._fits]
 

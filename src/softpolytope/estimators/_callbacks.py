@@ -40,8 +40,10 @@ def make_callback(classifier: "SoftplusBase", settings: Settings, problems: Sequ
     n_runs = len(problems) * len(settings.labelings)
     n_runs *= settings.n_chains if settings.inference == "gibbs" else settings.n_restarts
     if getattr(classifier, "_skl_callbacks", None):
-        n_steps = settings.schedule.n_sweeps
-        if settings.inference == "map":
+        n_steps = 1  # members of a bootstrap
+        if settings.inference == "gibbs":
+            n_steps = settings.schedule.n_sweeps
+        elif settings.inference == "map":
             n_steps = max_optimizations(problems[0].rows.n_rows, settings.prior)
         callbacks.append(_scikit_learn_callback(classifier, n_runs * n_steps))
     if classifier.verbose:
@@ -61,8 +63,11 @@ def _scikit_learn_callback(classifier: "SoftplusBase", n_tasks: int) -> Callback
     root = classifier._init_callback_context(max_subtasks=n_tasks)
 
     def report(progress: Progress) -> bool:
-        run = "chain" if progress.unit == "sweeps" else "restart"
-        name = f"{progress.unit} of labeling {progress.labeling}, {run} {progress.chain}"
+        if progress.unit == "members":
+            name = f"member {progress.chain} of labeling {progress.labeling}"
+        else:
+            run = "chain" if progress.unit == "sweeps" else "restart"
+            name = f"{progress.unit} of labeling {progress.labeling}, {run} {progress.chain}"
         context = root.subcontext(task_name=name)
         context.call_on_fit_task_begin(estimator=classifier)
         return bool(context.call_on_fit_task_end(estimator=classifier))

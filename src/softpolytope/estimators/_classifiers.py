@@ -13,10 +13,11 @@ from softpolytope.model import Estimate, Prior
 Class = TypeVar("Class", bound=type)
 
 SHARED = """\
-inference : {"auto", "gibbs", "map"}
-        "map" finds modes of the posterior from several starts and averages over them, in seconds; "gibbs" draws from
-        the posterior. "auto" is "gibbs" for fewer than 50 rows (counted by their weights; 50 distinct rows are never
-        few), otherwise "map".
+inference : {"auto", "bootstrap", "gibbs", "map"}
+        "bootstrap" finds modes of the posterior, each from its own random start and under its own random weights of the
+        rows; together they approximate a sample from the posterior, in seconds and at any size. "gibbs" draws from the
+        posterior by an exact sampler. "map" finds modes that have all rows equally weighted: the fastest to fit, but
+        without intervals. "auto" is "bootstrap".
     scan : {"auto", "paper", "collapsed"}
         Two exact samplers of one posterior; "auto" is the one that mixes better, the collapsed one.
     start : {"map", "random"}
@@ -25,23 +26,25 @@ inference : {"auto", "gibbs", "map"}
     symmetric : bool
         Whether to fit the labels and their opposites, and average the two.
     estimate : {"mean", "best"}
-        Predict with the mean over the kept draws or modes, or with the one of highest training likelihood, as the paper
-        does (of modes, among those of the best precision rate). May be changed after `fit`.
+        Predict with all draws or modes together, or with one of each labeling: of a bootstrap the representative, which
+        rules and explanations show, otherwise the one of highest training likelihood, as the paper does (of modes,
+        among those of the best precision rate). May be changed after `fit`.
+    n_members : int
+        "bootstrap": modes of both labelings together, at least 18 for intervals of 89 %; an odd number is rounded up.
     n_restarts : int
         "map": optimizations per labeling, each from its own random start.
     bootstrap : bool
-        "map": whether each optimization ends with its own random weights of the rows (the weighted likelihood
-        bootstrap), so that the spread of the modes approximates that of the posterior; use 20 or more restarts.
+        Deprecated: True is `inference="bootstrap"` with `n_restarts` members per labeling.
     n_chains : int
         "gibbs": chains per labeling.
     n_sweeps, n_burn_in, n_draws : int
         "gibbs": total sweeps per chain; the first sweeps, which are discarded (by default half); and draws kept per
         chain, evenly spaced over the rest (by default up to 50).
     prior : Prior, optional
-        Hyperparameters. If not given, for "map" `Prior(precision_shape=0.5, precision_rate="learned")`, with the rate
-        chosen among six by the likelihood of held-out rows; for "gibbs" `Prior()`, with the scale of the coefficients
-        that the search for the chains' starts chose in this way. With `start="random"` or `fit_weight=False` there is
-        no such search, and the prior is `Prior()`.
+        Hyperparameters. If not given, `Prior(precision_shape=0.5, precision_rate="learned")` for modes, with the rate
+        chosen among six by the likelihood of held-out rows, by every member of a bootstrap for itself; for "gibbs"
+        `Prior()`, with the scale of the coefficients that the search for the chains' starts chose in this way. With
+        `start="random"` or `fit_weight=False` there is no such search, and the prior is `Prior()`.
     standardize : bool
         Whether to fit with columns of mean 0 and variance 1 (sparse: mean square 1). Coefficients are reported in
         the units of X in any case.
@@ -52,9 +55,10 @@ inference : {"auto", "gibbs", "map"}
     random_state : int, RandomState or None
         An integer makes the fit reproducible to the last bit.
     warm_start : bool
-        Whether `fit` continues the last fit: "map" optimizes its modes further, with these rows; "gibbs" continues its
-        chains, to a larger `n_sweeps`. A model that was saved and loaded continues from its file, to the same bits; a
-        file without the state of the fit raises an error.
+        Whether `fit` continues the last fit: "bootstrap" and "map" optimize their modes further, with these rows, and
+        "bootstrap" adds members if `n_members` has grown; "gibbs" continues its chains, to a larger `n_sweeps`. A model
+        that was saved and loaded continues from its file, to the same bits; a file without the state of the fit raises
+        an error.
     checkpoint : str or Path, optional
         A folder to which chains are written once a minute, and finished optimizations once a second. An interrupted or
         killed fit of the same data resumes from there, to the same bits. Requires an integer `random_state`.
@@ -70,11 +74,12 @@ inference : {"auto", "gibbs", "map"}
         Number of columns of X, and their names if it had any.
     posterior_ : Posterior
         All kept draws, or modes.
-    inference_ : {"gibbs", "map"}
+    inference_ : {"bootstrap", "gibbs", "map"}
         Inference of the fit.
     bootstrap_ : bool
-        Whether the modes are bootstrapped, so that their spread approximates that of the posterior; False for draws and
-        after `partial_fit`.
+        Whether the modes are members of a bootstrap, so that their spread approximates that of the posterior.
+    precision_rates_ : list
+        "bootstrap" and "map": the precision rates of the modes, (labelings, modes) per regression.
     prior_ : list of Prior
         The prior of the fit, one per regression; for chains, with the precision rate that was chosen.
     precision_rates_ : list
@@ -129,6 +134,7 @@ class SoftplusClassifier(SoftplusBase):
         start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
+        n_members: int = 20,
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -179,6 +185,7 @@ class SumSoftplusClassifier(SoftplusBase):
         start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
+        n_members: int = 20,
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -229,6 +236,7 @@ class StackSoftplusClassifier(SoftplusBase):
         start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
+        n_members: int = 20,
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,
@@ -282,6 +290,7 @@ class SumStackSoftplusClassifier(SoftplusBase):
         start: Start = "map",
         symmetric: bool = True,
         estimate: Estimate = "mean",
+        n_members: int = 20,
         n_restarts: int = 5,
         bootstrap: bool = False,
         n_chains: int = 2,

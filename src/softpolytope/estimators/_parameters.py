@@ -17,7 +17,8 @@ from softpolytope.model import Estimate, Prior
 from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings
 from softpolytope.parallel import CheckpointPlan
 
-Inference = Literal["auto", "gibbs", "map"]
+Inference = Literal["auto", "bootstrap", "gibbs", "map"]
+ResolvedInference = Literal["bootstrap", "gibbs", "map"]
 Scan = Literal["auto", "paper", "collapsed"]
 Start = Literal["map", "random"]
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
@@ -25,8 +26,6 @@ RandomState = int | np.random.RandomState | None
 CheckpointFolder = str | Path | CheckpointPlan | None
 
 MAX_DRAWS_BY_DEFAULT = 50
-# inference="auto" runs chains if there are fewer rows, by weight. Measured by benchmarks/few_rows.py.
-MIN_ROWS_FOR_MODES = 50
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "inference": get_args(Inference),
@@ -38,6 +37,7 @@ _FLAGS = ("fit_weight", "symmetric", "bootstrap", "standardize", "warm_start")
 _MIN_INTEGERS = {
     "max_experts": 1,
     "n_layers": 1,
+    "n_members": 1,
     "n_restarts": 1,
     "n_chains": 1,
     "n_sweeps": 2,
@@ -45,18 +45,26 @@ _MIN_INTEGERS = {
     "n_draws": 1,
 }
 _OPTIONAL = ("n_burn_in", "n_draws")
-# Parameters that only chains have, and only modes.
-_PARAMETERS_OF_CHAINS = ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start")
-_PARAMETERS_OF_MODES = ("n_restarts", "bootstrap")
+# Parameters that have an effect on one inference only.
+_OWN_PARAMETERS: dict[ResolvedInference, tuple[str, ...]] = {
+    "bootstrap": ("n_members",),
+    "gibbs": ("n_sweeps", "n_chains", "n_burn_in", "n_draws", "scan", "start"),
+    "map": ("n_restarts",),
+}
+_PURPOSES: dict[ResolvedInference, tuple[str, str]] = {
+    "bootstrap": ("this fit bootstraps modes of the posterior", "bootstrap them"),
+    "gibbs": ("this fit runs chains that draw from the posterior", "run chains"),
+    "map": ("this fit finds plain modes of the posterior", "find plain modes"),
+}
 # Parameters that modes which continue must share with those they continue from.
-_CARRIED = ("max_experts", "n_layers", "fit_weight", "n_restarts", "symmetric", "prior")
+_CARRIED = ("max_experts", "n_layers", "fit_weight", "n_restarts", "symmetric", "prior")  # n_restarts: of plain modes
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Checked parameters of a classifier, with defaults filled in."""
 
-    inference: Inference  # not "auto" once `resolved`
+    inference: ResolvedInference
     scan: Scan
     start: Start
     max_experts: int
@@ -64,8 +72,7 @@ class Settings:
     fit_weight: bool
     schedule: Schedule
     n_chains: int
-    n_restarts: int
-    bootstrap: bool
+    n_restarts: int  # modes per labeling: restarts, or members of a bootstrap
     given_prior: Prior | None
     symmetric: bool
     standardize: bool
@@ -82,11 +89,23 @@ class Settings:
                 "checkpoint needs an integer random_state, because a fit can resume only under its own seed; got "
                 f"random_state={random_state!r}."
             )
+        inference, n_restarts = parameters["inference"], int(parameters["n_restarts"])
+        if parameters["bootstrap"] and inference != "gibbs":
+            warnings.warn(
+                'bootstrap=True is deprecated: give inference="bootstrap" (the default, "auto", is the same) with '
+                "n_members, the number of modes of both labelings together.",
+                FutureWarning,
+                stacklevel=4,
+            )
+            inference = "bootstrap"
+        elif inference in ("auto", "bootstrap"):
+            inference = "bootstrap"
+            n_restarts = -(-int(parameters["n_members"]) // (2 if parameters["symmetric"] else 1))
         n_sweeps, n_burn_in, n_draws = (parameters[name] for name in ("n_sweeps", "n_burn_in", "n_draws"))
         n_burn_in = n_sweeps // 2 if n_burn_in is None else n_burn_in
         n_draws = min(n_sweeps - n_burn_in, MAX_DRAWS_BY_DEFAULT) if n_draws is None else n_draws
         return cls(
-            inference=parameters["inference"],
+            inference=inference,
             scan=parameters["scan"],
             start=parameters["start"],
             max_experts=int(parameters.get("max_experts", 1)),
@@ -94,18 +113,13 @@ class Settings:
             fit_weight=bool(parameters.get("fit_weight", True)),
             schedule=Schedule(int(n_sweeps), int(n_burn_in), int(n_draws)),
             n_chains=int(parameters["n_chains"]),
-            n_restarts=int(parameters["n_restarts"]),
-            bootstrap=bool(parameters["bootstrap"]),
+            n_restarts=n_restarts,
             given_prior=parameters["prior"],
             symmetric=bool(parameters["symmetric"]),
             standardize=bool(parameters["standardize"]),
             warm_start=bool(parameters["warm_start"]),
             checkpoint=CheckpointPlan(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint,
         )
-
-    def resolved(self, inference: Literal["gibbs", "map"]) -> Self:
-        """Return the settings with `inference` in the place of "auto"."""
-        return replace(self, inference=inference)
 
     def with_prior(self, prior: Prior) -> Self:
         """Return the settings with a prior in the place of the default."""
@@ -114,7 +128,7 @@ class Settings:
     @property
     def prior(self) -> Prior:
         """The prior, by default that of the inference before a search has chosen the precision rate of chains."""
-        return self.given_prior or (DEFAULT_PRIOR if self.inference == "map" else Prior())
+        return self.given_prior or (Prior() if self.inference == "gibbs" else DEFAULT_PRIOR)
 
     @property
     def labelings(self) -> tuple[int, ...]:
@@ -125,7 +139,7 @@ class Settings:
     def modes(self) -> ModeSettings:
         """Settings of a search for modes."""
         size = self.max_experts, self.n_layers
-        return ModeSettings(*size, self.prior, self.n_restarts, self.fit_weight, self.bootstrap)
+        return ModeSettings(*size, self.prior, self.n_restarts, self.fit_weight, self.inference == "bootstrap")
 
     @property
     def chains(self) -> ChainSettings:
@@ -169,7 +183,9 @@ def check_parameters(parameters: Mapping[str, object]) -> None:
 def check_same_model(carried: Mapping[str, object] | None, settings: Settings, action: str) -> None:
     """Raise if modes are to continue from those of another model; `action` says what was to continue."""
     for name, value in settings.mode_model.items():
-        if carried is not None and carried[name] != value:
+        # Members do not depend on each other, so a bootstrap may have more or fewer of them than before.
+        is_free = name == "n_restarts" and settings.inference == "bootstrap"
+        if carried is not None and carried[name] != value and not is_free:
             raise ValueError(
                 f"{action}, which had {name}={carried[name]!r}, but {name} is {value!r} now. Set it back, or start "
                 "from scratch with another classifier (sklearn.base.clone) or warm_start=False."
@@ -178,11 +194,6 @@ def check_same_model(carried: Mapping[str, object] | None, settings: Settings, a
 
 def check_for_partitions(settings: Settings) -> None:
     """Raise if a parameter needs all rows in memory."""
-    if settings.bootstrap:
-        raise ValueError(
-            "bootstrap=True gives every row its own weight in every restart, which requires all rows in memory. For "
-            'intervals of rows in partitions use inference="gibbs".'
-        )
     if settings.warm_start and settings.scan == "paper":
         raise ValueError(
             'warm_start keeps the chains in this process, and those of scan="paper" have counts for every row. For '
@@ -190,25 +201,23 @@ def check_for_partitions(settings: Settings) -> None:
         )
 
 
-def warn_of_unused(estimator: BaseEstimator, inference: Inference, *, is_batch: bool = False) -> None:
+def warn_of_unused(estimator: BaseEstimator, inference: ResolvedInference, *, is_batch: bool = False) -> None:
     """Warn of parameters that differ from their defaults but have no effect on this inference."""
-    unused: tuple[str, ...] = _PARAMETERS_OF_MODES if inference == "gibbs" else _PARAMETERS_OF_CHAINS
-    if is_batch:
-        unused += ("bootstrap",)
     parameters, defaults = estimator.get_params(deep=False), signature(type(estimator).__init__).parameters
-    given = [name for name in unused if parameters[name] != defaults[name].default]
+    # The deprecated bootstrap=True takes the number of members from n_restarts.
+    used = (*_OWN_PARAMETERS[inference], *(("n_restarts",) if parameters["bootstrap"] else ()))
+    owners = {name: owner for owner, names in _OWN_PARAMETERS.items() for name in names if name not in used}
+    if inference == "gibbs":
+        owners["bootstrap"] = "bootstrap"
+    given = [name for name in owners if parameters[name] != defaults[name].default]
     if not given:
         return
     subject = f"{given[0]} is" if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]} are"
+    owner = owners[given[0]]
+    reason, remedy = _PURPOSES[inference][0], f'Set inference="{owner}" to {_PURPOSES[owner][1]}'
     if is_batch:
         reason, remedy = "partial_fit updates modes", "Set it back if it was not meant"
-    elif inference == "gibbs":
-        reason, remedy = "this fit draws from the posterior", 'Set inference="map" to find modes'
-    else:
-        reason, remedy = "this fit finds modes of the posterior", 'Set inference="gibbs" to draw from it'
-    is_chosen = parameters["inference"] == "auto" and not is_batch
-    chosen = ' (as inference="auto" chose for this number of rows)' if is_chosen else ""
-    warnings.warn(f"{subject} not used: {reason}{chosen}. {remedy}.", stacklevel=4 if is_batch else 5)
+    warnings.warn(f"{subject} not used: {reason}. {remedy}.", stacklevel=4 if is_batch else 5)
 
 
 def make_seed(random_state: RandomState) -> int:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ NO_STATE = (
 def has_partial_fit(classifier: "SoftplusBase") -> bool:
     """Raise an AttributeError if a classifier has no `partial_fit`, as scikit-learn's `available_if` expects."""
     if classifier.inference == "gibbs":
-        raise AttributeError('partial_fit updates modes, but inference="gibbs" has none. Set inference="map".')
+        raise AttributeError('partial_fit updates modes, but inference="gibbs" has none. Set inference="bootstrap".')
     return True
 
 
@@ -87,7 +88,7 @@ def partial_fit(
 def _fit_batch(
     classifier: "SoftplusBase", X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> None:
-    settings = Settings.from_parameters(classifier.get_params(deep=False)).resolved("map")
+    settings = Settings.from_parameters(classifier.get_params(deep=False))
     if classifier.class_weight == "balanced":
         raise ValueError('class_weight="balanced" needs all rows at once. Give weights by class as a dict.')
     fits: list[FittedRegression] = getattr(classifier, "_fits", [])
@@ -95,6 +96,8 @@ def _fit_batch(
         message = "partial_fit starts from scratch: the last fit ran chains, which cannot take more rows."
         warnings.warn(message, stacklevel=4)
         fits, classes = [], classifier.classes_ if classes is None else classes
+    if fits:
+        settings = replace(settings, inference=classifier.inference_)
     if any(fit.state is None for fit in fits):
         raise ValueError(
             f"partial_fit cannot continue from this model: {NO_STATE} Fit it from scratch, or start with "
@@ -102,7 +105,7 @@ def _fit_batch(
         )
     is_first = not fits
     if is_first:
-        warn_of_unused(classifier, "map", is_batch=True)
+        warn_of_unused(classifier, settings.inference, is_batch=True)
     rows, labels, weights = validate_training_rows(classifier, X, y, sample_weight, is_first=is_first)
     _set_classes(classifier, classes, is_first=is_first)
     check_known_classes(classifier.classes_, classifier.class_weight)
@@ -117,9 +120,8 @@ def _fit_batch(
     ]
     known = None if is_first else classifier._training_rows
     classifier._training_rows = fingerprint if is_first else known and known.with_batch(fingerprint)
-    classifier.inference_, classifier._n_burn_in = "map", 0
-    # All restarts move with the same rows, equally weighted.
-    classifier.bootstrap_ = False
+    classifier.inference_, classifier._n_burn_in = settings.inference, 0
+    classifier.bootstrap_ = settings.inference == "bootstrap"
     classifier.posterior_ = Posterior(tuple(fit.posterior for fit in classifier._fits))
 
 

@@ -161,7 +161,7 @@ def _fit_modes(
         prepared.features,
         precision_rates=result.precision_rates,
         state=SavedModes(result, prepared.transform),
-        carried=settings.mode_model,
+        carried=settings.mode_model | {"n_restarts": len(result.modes[0])},
         is_complete=result.is_complete,
         prior=_fitted_prior(settings, prepared.transform, result.precision_rates),
     )
@@ -253,7 +253,8 @@ def _start_chains(
 def _fitted_prior(settings: Settings, transform: ColumnTransform, mode_rates: FloatArray | None = None) -> FittedPrior:
     """Return the prior of a fit, on the columns that it is a prior for."""
     columns = transform.center, transform.scale
-    return FittedPrior(settings.prior, settings.max_experts, settings.fit_weight, *columns, mode_rates)
+    rates = None if mode_rates is None else mode_rates.reshape(-1)
+    return FittedPrior(settings.prior, settings.max_experts, settings.fit_weight, *columns, rates)
 
 
 def fit_batch(
@@ -269,11 +270,11 @@ def fit_batch(
     modes, standardize = settings.modes, settings.standardize
     with one_blas_thread():
         batch = problem.rows.dataset()
+        names = SeedSequence(problem.seed), settings.labelings
         if isinstance(online, OnlineModes):
-            online, posterior = update_online(online, batch, modes, n_threads, standardize=standardize)
+            online, posterior = update_online(online, batch, modes, *names, n_threads, standardize=standardize)
         else:
-            start = SeedSequence(problem.seed), settings.labelings, RunOptions(n_threads)
-            online, posterior = start_online(batch, modes, *start, standardize=standardize)
+            online, posterior = start_online(batch, modes, *names, RunOptions(n_threads), standardize=standardize)
     transform = identity_transform(batch.n_columns)
     if standardize:
         transform = running_transform(online.features, is_sparse=bool(sparse.issparse(batch.design)))

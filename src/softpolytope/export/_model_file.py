@@ -9,11 +9,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope._typing import FloatArray
 from softpolytope.data import FeatureSummary
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export._archive import read_archive, write_archive
@@ -31,6 +32,7 @@ from softpolytope.export._states import (
 from softpolytope.model import (
     Draws,
     LabelingPosterior,
+    Pool,
     Prior,
     RegressionPosterior,
     TrainingRows,
@@ -64,7 +66,7 @@ class ModelRecord:
     parameters: Mapping[str, object]  # of the constructor
     classes: NDArray[np.generic]
     feature_names: tuple[str, ...] | None
-    inference: Literal["gibbs", "map"]
+    inference: Literal["bootstrap", "gibbs", "map"]
     is_bootstrap: bool
     n_burn_in: int
     training_rows: TrainingRows | None  # fingerprint
@@ -143,7 +145,7 @@ def unpack_model(header: Header, arrays: Arrays) -> ModelRecord:
         check(isinstance(names, list) and len(names) == n_features, "the feature names do not match.")
         check(all(isinstance(name, str) for name in names), "the feature names are not text.")
     inference, regressions = header["inference"], header["regressions"]
-    check(inference in ("gibbs", "map"), "the inference is unknown.")
+    check(inference in ("bootstrap", "gibbs", "map"), "the inference is unknown.")
     expected = 1 if len(classes) == 2 else len(classes)
     check(isinstance(regressions, list) and len(regressions) == expected, "regressions and classes do not match.")
     # Files of earlier versions have neither the weight of the rows nor a state, and only the parameter `bootstrap`.
@@ -184,7 +186,8 @@ def _pack_regression(fit: FittedRegression, arrays: Arrays, prefix: str, *, has_
             arrays[f"{prefix}.{side}.{name}"] = np.asarray(getattr(labeling, name), dtype=np.float64)
     state = pack_state(fit, arrays, f"{prefix}.state") if has_state else None
     prior = pack_prior(fit.prior, arrays, prefix)
-    return {"n_chains": [labeling.n_chains for labeling in labelings], "state": state, "prior": prior}
+    pool = {"pool": fit.posterior.pool, "agreement": fit.posterior.agreement}
+    return {"n_chains": [labeling.n_chains for labeling in labelings], "state": state, "prior": prior} | pool
 
 
 def _unpack_regression(arrays: Arrays, prefix: str, plain: Header, features: FeatureSummary) -> FittedRegression:
@@ -198,12 +201,27 @@ def _unpack_regression(arrays: Arrays, prefix: str, plain: Header, features: Fea
     # Files of earlier versions have averages over both labelings, draw by draw.
     check(len(probes) / len(labelings[0].draws) in (1, len(labelings)), "the probes do not match the draws.")
     name = f"{prefix}.precision_rates"
-    rates = get_finite(arrays, name, "float64", 1) if name in arrays else None
-    check(rates is None or bool((rates > 0.0).all()), "a precision rate is not positive.")
+    rates = _unpack_rates(arrays, name, len(labelings)) if name in arrays else None
     # Files of earlier versions do not say what the prior was.
-    prior = unpack_prior(plain.get("prior"), arrays, prefix, n_features + 1, rates)
-    fit = FittedRegression(RegressionPosterior(tuple(labelings)), features, None, None, rates, probes, prior=prior)
+    mode_rates = None if rates is None else rates.reshape(-1)
+    prior = unpack_prior(plain.get("prior"), arrays, prefix, n_features + 1, mode_rates)
+    pool, agreement = plain.get("pool", "linear"), plain.get("agreement")
+    check(pool in get_args(Pool), "the pool of the draws is unknown.")
+    is_share = agreement is None or (type(agreement) is float and 0.0 <= agreement <= 1.0)
+    check(is_share, "the agreement is not a share.")
+    posterior = RegressionPosterior(tuple(labelings), pool, agreement)
+    fit = FittedRegression(posterior, features, None, None, rates, probes, prior=prior)
     return fit if plain.get("state") is None else unpack_state(fit, plain["state"], arrays, f"{prefix}.state")
+
+
+def _unpack_rates(arrays: Arrays, name: str, n_labelings: int) -> FloatArray:
+    """Return precision rates, (labelings, modes); files of earlier versions have those of one labeling."""
+    is_shared = arrays[name].ndim == 1
+    rates = get_finite(arrays, name, "float64", 1 if is_shared else 2)
+    check(bool((rates > 0.0).all()), "a precision rate is not positive.")
+    rates = np.tile(rates, (n_labelings, 1)) if is_shared else rates
+    check(len(rates) == n_labelings, "the precision rates do not match the labelings.")
+    return rates
 
 
 def _unpack_labeling(arrays: Arrays, prefix: str, n_chains: int, n_features: int) -> LabelingPosterior:

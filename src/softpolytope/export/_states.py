@@ -30,7 +30,7 @@ class FittedRegression:
     features: FeatureSummary
     state: SavedModes | OnlineModes | SavedChains | None  # None if the fit, or the file it was read from, kept none
     carried: Mapping[str, object] | None  # parameters that a fit which continues must share; None if a file has none
-    precision_rates: FloatArray | None = None  # (restarts,)  of modes
+    precision_rates: FloatArray | None = None  # (labelings, modes)
     probe_probabilities: FloatArray | None = None  # (draws, probes)  P(y = 1) at a few training rows, for diagnostics
     is_complete: bool = True  # False if the fit was stopped before its end
     prior: FittedPrior | None = None  # None if a file has none
@@ -67,8 +67,8 @@ def unpack_state(fit: FittedRegression, plain: Header, arrays: Arrays, prefix: s
     check(len(fit.posterior.labelings) == n_labelings, "the state does not match the labelings.")
     if plain["kind"] == "chains":
         return replace(fit, state=unpack_chains(arrays, prefix, plain, size), carried=carried)
-    rates = np.zeros(0) if fit.precision_rates is None else fit.precision_rates
-    check(len(rates) == size.n_restarts, "the precision rates do not match the restarts.")
+    rates = np.zeros((n_labelings, 0)) if fit.precision_rates is None else fit.precision_rates
+    check(rates.shape[1] == size.n_restarts, "the precision rates do not match the restarts.")
     if plain["kind"] == "stream":
         sides = [_unpack_adam(arrays, f"{prefix}.{side}", size) for side in range(n_labelings)]
         return replace(fit, state=OnlineModes(sides, rates, fit.features), carried=carried)

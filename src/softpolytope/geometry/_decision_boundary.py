@@ -1,5 +1,6 @@
 """Decision boundary of a model: the gap between classes, its gradient, and where steps from rows cross it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from softpolytope.geometry._half_spaces import (
     linear_predictors,
     log_contributions_at,
 )
-from softpolytope.model import Draws, Estimate, Posterior, RegressionPosterior
+from softpolytope.model import MAX_LOG_ODDS, Draws, Estimate, Posterior, RegressionPosterior
 
 SMALLEST = float(np.finfo(float).tiny)
 # Relative error that rounding may add to a sum, whatever the order of its terms, which depends on the number of rows
@@ -96,21 +97,36 @@ class Decision:
 
 def _log_odds_gradients(regression: RegressionPosterior, X: FloatArray, estimate: Estimate) -> FloatArray:
     """Return the derivatives of log P(y = 1) - log P(y = 0) by the features, (rows, features)."""
-    positive, negative = regression.probabilities(X, estimate)
+    is_linear = regression.pool == "linear"
     gradients = np.zeros(X.shape)
     for sign, labeling in zip((1.0, -1.0), regression.labelings, strict=False):
-        gradients += sign * _mean_probability_gradients(labeling.select_draws(estimate), X)
+        derivatives = _probability_derivatives if is_linear else _log_odds_derivatives
+        gradients += sign * _mean_gradients(labeling.select_draws(estimate), X, derivatives)
     gradients /= len(regression.labelings)
+    if not is_linear:
+        return gradients
+    positive, negative = regression.probabilities(X, estimate)
     return gradients * (1.0 / np.maximum(positive, SMALLEST) + 1.0 / np.maximum(negative, SMALLEST))[:, None]
 
 
-def _mean_probability_gradients(draws: Draws, X: FloatArray) -> FloatArray:
-    """Return the derivatives of the mean over draws of 1 - e^-lambda, (rows, features)."""
-    survivals = np.exp(-draws.rates(np.ascontiguousarray(X)))
+def _probability_derivatives(rates: FloatArray) -> FloatArray:
+    """Return the derivatives of 1 - e^-lambda by lambda."""
+    return np.asarray(np.exp(-rates))
+
+
+def _log_odds_derivatives(rates: FloatArray) -> FloatArray:
+    """Return the derivatives of log(e^lambda - 1) by lambda, zero beyond the limits of the log odds."""
+    is_within = (rates < MAX_LOG_ODDS) & (rates > np.exp(-MAX_LOG_ODDS))
+    return np.where(is_within, -1.0 / np.expm1(-np.maximum(rates, SMALLEST)), 0.0)
+
+
+def _mean_gradients(draws: Draws, X: FloatArray, derivatives: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return the derivatives by the features of the mean over draws of a function of lambda, (rows, features)."""
+    own = derivatives(draws.rates(np.ascontiguousarray(X)))
     expert_draws = np.repeat(np.arange(len(draws)), np.diff(draws.starts))
     predictors = linear_predictors(draws.coefficients, X)
     rates = np.exp(log_contributions_at(predictors, draws.expert_weights))
-    per_layer = layer_derivatives(predictors) * (rates * survivals[expert_draws])[:, None, :]
+    per_layer = layer_derivatives(predictors) * (rates * own[expert_draws])[:, None, :]
     normals = draws.coefficients[:, :, 1:].reshape(-1, X.shape[1])
     return np.asarray(per_layer.reshape(len(normals), -1).T @ normals) / len(draws)
 

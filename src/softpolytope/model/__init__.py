@@ -24,13 +24,16 @@ from softpolytope.model._log_posterior import (
     log_posterior,
 )
 from softpolytope.model._posterior import (
+    MAX_LOG_ODDS,
     Draws,
     Estimate,
     LabelingPosterior,
+    Pool,
     Posterior,
     RegressionPosterior,
     check_estimate,
     combine_odds,
+    mean_log_odds,
 )
 from softpolytope.model._prior import Prior
 from softpolytope.model._quantiles import central_interval, draw_quantiles
@@ -47,6 +50,7 @@ from softpolytope.model._training_rows import HASH_BITS, MAX_HASHES, TrainingRow
 __all__ = [
     "HASH_BITS",
     "MAX_HASHES",
+    "MAX_LOG_ODDS",
     "CollapsedPrior",
     "Design",
     "Draws",
@@ -59,6 +63,7 @@ __all__ = [
     "FlatPrior",
     "LabelingPosterior",
     "Observations",
+    "Pool",
     "Posterior",
     "Prior",
     "RegressionPosterior",
@@ -76,6 +81,7 @@ __all__ = [
     "log_softplus",
     "log_softplus_derivative",
     "mean_log_loss",
+    "mean_log_odds",
     "mix_bits",
     "poisson_rate",
     "positive_probability",

@@ -40,7 +40,7 @@ class FittedModel:
     classes: NDArray[Any]
     features: Features
     has_feature_names: bool  # False if the names are made up: x0, x1, ...
-    inference: Literal["gibbs", "map"]
+    inference: Literal["bootstrap", "gibbs", "map"]
     is_bootstrap: bool  # whether the modes are those of a weighted bootstrap
     estimate: Estimate
     n_burn_in: int  # sweeps before the first one that diagnostics use
@@ -77,8 +77,8 @@ class FittedModel:
         """Raise unless the draws come from chains; `name` is the function that the user called."""
         if self.inference != "gibbs":
             raise ValueError(
-                f'{name} requires posterior draws of chains, but this model was fitted with inference="map". Refit '
-                'with inference="gibbs".'
+                f"{name} requires posterior draws of chains, but this model was fitted with "
+                f'inference="{self.inference}". Refit with inference="gibbs".'
             )
 
     def class_index(self, target: object) -> int:

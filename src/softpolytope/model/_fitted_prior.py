@@ -15,4 +15,4 @@ class FittedPrior:
     fit_weight: bool
     center: FloatArray  # (columns,), that of the intercept is 0
     scale: FloatArray  # (columns,), that of the intercept is 1
-    mode_rates: FloatArray | None = None  # (restarts,)  precision rates of modes; None for chains
+    mode_rates: FloatArray | None = None  # (modes,)  precision rates of modes; None for chains

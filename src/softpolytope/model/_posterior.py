@@ -7,7 +7,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import expit, log_softmax, logsumexp
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.model._kernels import predict as _predict
@@ -15,11 +15,14 @@ from softpolytope.model._log_posterior import Design
 from softpolytope.model._softplus import log_negative_probability, log_positive_probability
 
 Estimate = Literal["mean", "best"]
+Pool = Literal["linear", "logarithmic"]
 Result = TypeVar("Result")
 
 # Below this, probabilities are computed from their logarithms, this many rows at once.
 MIN_PLAIN_PROBABILITY = 1e-290
 FAR_ROWS_AT_ONCE = 256
+# Log odds of one draw are limited to this in a logarithmic pool, where one draw that is certain would decide alone.
+MAX_LOG_ODDS = 12.0
 # Numbers held at once while rows are predicted; rows are taken in blocks so that draws x rows stay below it.
 MAX_RATES_AT_ONCE = 4_000_000
 # Minimum size of a block: for fewer rows a thread costs more than it saves.
@@ -146,10 +149,14 @@ class RegressionPosterior:
     """One label against the rest: P(y = 1) by the labeling itself and, if symmetric, by its opposite.
 
     The draws of both labelings, of which there are equally many, are one mixture: those of the labeling itself, then
-    those of its opposite.
+    those of its opposite. A linear pool predicts with the mean of their probabilities, a logarithmic one with the mean
+    of their log odds. The latter is for members of a bootstrap: each has seen fewer rows than there are, so that the
+    mean of their probabilities is less certain than the rows allow.
     """
 
     labelings: tuple[LabelingPosterior, ...]
+    pool: Pool = "linear"
+    agreement: float | None = None  # share of held-out rows for which the best draws decide as all; None if not known
 
     @property
     def n_draws(self) -> int:
@@ -157,14 +164,15 @@ class RegressionPosterior:
         return sum(len(labeling.draws) for labeling in self.labelings)
 
     def probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
-        """Return P(y = 1) and P(y = 0) of rows, averaged over draws, each precise where it is small."""
-        blocks = list(self._map_blocks(X, estimate, n_threads, _mean_probabilities))
+        """Return P(y = 1) and P(y = 0) of rows, pooled over draws, each precise where it is small."""
+        pool = _mean_probabilities if self.pool == "linear" else _pooled_probabilities
+        blocks = list(self._map_blocks(X, estimate, n_threads, pool))
         positive, negative = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
         _check_for_overflow(positive)
         return positive, negative
 
     def log_probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
-        """Return log P(y = 1) and log P(y = 0) of rows, averaged over draws, finite for any probability."""
+        """Return log P(y = 1) and log P(y = 0) of rows, pooled over draws, finite for any probability."""
         probabilities = self.probabilities(X, estimate, n_threads)
         far = np.flatnonzero(np.minimum(*probabilities) < MIN_PLAIN_PROBABILITY)
         positive, negative = (np.log(np.maximum(item, MIN_PLAIN_PROBABILITY)) for item in probabilities)
@@ -176,7 +184,7 @@ class RegressionPosterior:
         return positive, negative
 
     def probability_draws(self, X: Design, estimate: Estimate = "mean", n_threads: int = 1) -> FloatArray:
-        """Return P(y = 1) of every draw of both labelings, (draws, rows); their mean is that of `probabilities`."""
+        """Return P(y = 1) of every draw of both labelings, (draws, rows)."""
         return self.both_probability_draws(X, estimate, n_threads)[0]
 
     def both_probability_draws(
@@ -245,6 +253,29 @@ def _mean_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray
     if len(rates) == 2:
         _predict.add_mean_probabilities(rates[1], 0.5, negative, positive)
     return positive, negative
+
+
+def mean_log_odds(rates: Sequence[FloatArray]) -> FloatArray:
+    """Return the mean over all draws of the log odds of y = 1, given lambda as `_mixture_probabilities` takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softpolytope.model import mean_log_odds
+    >>> rates = -np.log(1.0 - np.array([[0.5], [0.8]]))  # two draws: log odds 0 and log 4
+    >>> mean_log_odds([rates]).round(4).tolist()
+    [0.6931]
+    """
+    total = np.zeros(rates[0].shape[1])
+    for own, sign in zip(rates, (1.0, -1.0), strict=False):
+        _predict.add_log_odds(own, sign / (len(own) * len(rates)), MAX_LOG_ODDS, total)
+    return total
+
+
+def _pooled_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return P(y = 1) and P(y = 0) by the mean log odds of draws, given lambda as `_mixture_probabilities` takes it."""
+    log_odds = mean_log_odds(rates)
+    return np.asarray(expit(log_odds)), np.asarray(expit(-log_odds))
 
 
 def combine_odds(positive: FloatArray, negative: FloatArray) -> FloatArray:

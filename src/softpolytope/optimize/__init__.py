@@ -5,6 +5,7 @@ one mode per restart and labeling (`_search`). A search can be checkpointed and 
 online by Adam (`_online`).
 """
 
+from softpolytope.optimize._bootstrap import weight_concentration
 from softpolytope.optimize._fit import DEFAULT_PRIOR, SavedModes, approximate_posterior, find_modes
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
 from softpolytope.optimize._online import AdamState, OnlineModes, adam_pass, start_online, update_online
@@ -27,4 +28,5 @@ __all__ = [
     "pruned",
     "start_online",
     "update_online",
+    "weight_concentration",
 ]

@@ -9,12 +9,15 @@ from functools import partial
 import numpy as np
 from numpy.random import SeedSequence
 
+from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import ColumnTransform, Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
+from softpolytope.model import Draws, LabelingPosterior, Pool, Prior, RegressionPosterior
+from softpolytope.optimize._bootstrap import Common, find_members
 from softpolytope.optimize._checkpoints import ModeCheckpoints
-from softpolytope.optimize._mode import FoundMode, Mode, ModeSettings, ModesResult
+from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, column_unit
+from softpolytope.optimize._optimizer import Optimizer
 from softpolytope.optimize._search import SAMPLE, Search, Workers
 from softpolytope.parallel import BlockThreads, Reporting, RunOptions, make_fingerprint, one_blas_thread
 
@@ -32,6 +35,9 @@ def find_modes(
     start: ModesResult | None = None,
 ) -> ModesResult:
     """Optimize from `n_restarts` random starts of each labeling; labeling 0 is that of the data, 1 the opposite.
+
+    With `settings.bootstrap` the modes are members of a weighted likelihood bootstrap (`_bootstrap`), otherwise those
+    of one search (`_search`).
 
     `start` is the result of an earlier search: the search continues from its modes, under its precision rates.
 
@@ -76,8 +82,15 @@ def find_modes(
         try:
             sampler = data.sampler(partial(streams.generator, labeling=0, chain=0, sweep=0, step=SAMPLE))
             stack.callback(sampler.close)
+            unit = column_unit(data.root_mean_square())
+            log_posterior = LogPosterior(settings.prior, settings.max_experts, settings.fit_weights, unit)
+            optimizer = Optimizer(log_posterior, checkpoints, reporting, settings.keeps_inactive)
+            if settings.bootstrap:
+                size = data.n_rows, data.total_weight
+                common = Common(*size, sampler, settings, streams, optimizer, block_threads)
+                return find_members(common, labelings, pool, start)
             workers = Workers(pool, block_threads, reporting)
-            search = Search(data, sampler, settings, streams, labelings, workers, checkpoints)
+            search = Search(data, sampler, settings, streams, labelings, workers, optimizer)
             if start is not None:
                 search.start_from(start)
             elif settings.prior.precision_rate == "learned":
@@ -112,18 +125,22 @@ class SavedModes:
 
 def approximate_posterior(result: ModesResult, transform: ColumnTransform, prior: Prior) -> RegressionPosterior:
     """Return the posterior whose draws are the modes, each a chain of its own, in the user's units."""
+
+    def to_draw(found: FoundMode) -> tuple[FloatArray, FloatArray, BoolArray, float]:
+        weights = np.exp(found.mode.log_weights)
+        coefficients = transform.to_original(found.mode.coefficients)
+        return coefficients, weights, np.ones(len(weights), dtype=bool), found.log_likelihood
+
     may_be_best, labelings = np.flatnonzero(result.is_of_best_rate()), []
-    for modes in result.modes:
-        parts = []
-        for found in modes:
-            weights = np.exp(found.mode.log_weights)
-            coefficients = transform.to_original(found.mode.coefficients)
-            parts.append((coefficients, weights, np.ones(len(weights), dtype=bool), found.log_likelihood))
+    for side, modes in enumerate(result.modes):
+        parts = [to_draw(found) for found in modes]
         values = np.array([[found.log_likelihood] for found in modes])
         n_active = np.array([[float(len(found.mode.log_weights))] for found in modes])
         mass = np.full_like(values, prior.mass_shape / prior.mass_rate)
         # Between modes of different rates the likelihood of the training rows would always choose the loosest.
         best = may_be_best[np.argmax(values[may_be_best])]
-        draws, best_draw = Draws.from_parts(parts), Draws.from_parts([parts[best]])
+        best_part = to_draw(result.representatives[side]) if result.representatives else parts[best]
+        draws, best_draw = Draws.from_parts(parts), Draws.from_parts([best_part])
         labelings.append(LabelingPosterior(draws, best_draw, len(modes), values, n_active, mass))
-    return RegressionPosterior(tuple(labelings))
+    pool: Pool = "logarithmic" if result.representatives else "linear"
+    return RegressionPosterior(tuple(labelings), pool, result.agreement)

@@ -60,7 +60,7 @@ class ModeSettings:
     prior: Prior
     n_restarts: int = 5
     fit_weights: bool = True
-    bootstrap: bool = False  # whether the last optimization of every restart has its own random row weights
+    bootstrap: bool = False  # whether every restart is a member of a bootstrap, with its own random row weights
     keeps_inactive: bool = False  # whether experts that the rows do not need stay, for rows still to come
 
 
@@ -78,10 +78,12 @@ class ModesResult:
     """Modes by labeling and restart."""
 
     modes: list[list[FoundMode]]
-    precision_rates: FloatArray  # (restarts,)
+    precision_rates: FloatArray  # (labelings, restarts)
     held_out_loss: dict[float, float]  # mean log loss of held-out rows by precision rate; empty if the rate was given
     is_complete: bool  # False if the search was stopped early
     is_interrupted: bool = False  # whether Ctrl-C was pressed; the caller of the search raises KeyboardInterrupt
+    representatives: tuple[FoundMode, ...] = ()  # of a bootstrap, by labeling: a mode in the place of all members
+    agreement: float | None = None  # share of rows for which the representatives decide like all members
 
     @property
     def best_rate(self) -> float:
@@ -90,9 +92,10 @@ class ModesResult:
 
     def is_of_best_rate(self) -> BoolArray:
         """Return whether each restart has the rate that was best for all held-out rows; all True if none has it."""
+        rates = self.precision_rates[0]
         if not self.held_out_loss:
-            return np.ones(len(self.precision_rates), dtype=bool)
-        is_best = np.asarray(self.precision_rates == self.best_rate)
+            return np.ones(len(rates), dtype=bool)
+        is_best = np.asarray(rates == self.best_rate)
         return is_best if is_best.any() else ~is_best
 
 

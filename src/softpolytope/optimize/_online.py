@@ -22,12 +22,16 @@ from softpolytope.data import (
     InMemoryDataset,
     RowBlock,
     identity_transform,
+    reweighted_rows,
     row_blocks,
     running_transform,
 )
+from softpolytope.distributions import Streams
 from softpolytope.model import FlatLogPosterior, RegressionPosterior
+from softpolytope.optimize._bootstrap import member_weights, weight_concentration
 from softpolytope.optimize._fit import SavedModes, approximate_posterior, find_modes
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
+from softpolytope.optimize._representative import nearest_members
 from softpolytope.parallel import Reporting, RunOptions, run_all
 
 # Chosen in trials on the training rows of ijcnn1 that no committed command repeats: one pass, eight pairs of steps from
@@ -118,7 +122,7 @@ class OnlineModes:
     """Modes that learn online, and the summary of all rows they have learned from."""
 
     states: list[list[AdamState]]  # by labeling and restart; coefficients in the user's units
-    precision_rates: FloatArray  # (restarts,)
+    precision_rates: FloatArray  # (labelings, restarts)
     features: FeatureSummary
 
     @classmethod
@@ -145,7 +149,7 @@ def start_online(
     features = FeatureSummary.from_rows(batch)
     transform = _batch_transform(features, batch, standardize=standardize)
     # Later rows may need experts that the first ones do not.
-    settings = replace(settings, keeps_inactive=True, bootstrap=False)
+    settings = replace(settings, keeps_inactive=True)
     result = find_modes(transform.apply(batch), settings, seed, labelings, options)
     if result.is_interrupted:
         raise KeyboardInterrupt
@@ -154,9 +158,19 @@ def start_online(
 
 
 def update_online(
-    online: OnlineModes, batch: InMemoryDataset, settings: ModeSettings, n_threads: int, *, standardize: bool
+    online: OnlineModes,
+    batch: InMemoryDataset,
+    settings: ModeSettings,
+    seed: SeedSequence,
+    labelings: tuple[int, ...],
+    n_threads: int,
+    *,
+    standardize: bool,
 ) -> tuple[OnlineModes, RegressionPosterior]:
-    """Learn from another batch; return the modes after it and their posterior."""
+    """Learn from another batch; return the modes after it and their posterior.
+
+    Every member of a bootstrap has random weights of its own for the rows of each batch.
+    """
     summary = FeatureSummary.from_rows(batch)
     features = online.features.merged(summary)
     # The spread of the columns is known better with every batch, so coefficients are expressed in the units of this
@@ -165,19 +179,31 @@ def update_online(
     after = OnlineModes(deepcopy(online.states), online.precision_rates, features)
     _transform_modes(after, transform.to_transformed)
     rows = transform.apply(batch)
-    sides = [rows.flipped() if number else rows for number in range(len(after.states))]
+    sides = [rows.flipped() if labeling else rows for labeling in labelings]
+    streams = Streams(seed) if settings.bootstrap else None
+    concentration = weight_concentration(features.weight, settings.max_experts)
     log_posterior = LogPosterior(settings.prior, settings.max_experts, settings.fit_weights, np.ones(batch.n_columns))
     reporting = Reporting(None)
-    tasks = [
-        partial(adam_pass, state, side, log_posterior, float(rate), online.features.weight, reporting.is_stopped)
-        for side, states in zip(sides, after.states, strict=True)
-        for state, rate in zip(states, after.precision_rates, strict=True)
-    ]
+    tasks = []
+    for labeling, side, states, rates in zip(labelings, sides, after.states, after.precision_rates, strict=True):
+        for number, (state, rate) in enumerate(zip(states, rates.tolist(), strict=True)):
+            own = side
+            if streams is not None:
+                # A batch is named by the steps before it; the rows of `fit` have the name 0.
+                name = labeling, number, 1 + state.n_steps
+                own = reweighted_rows(side, member_weights(streams, *name, concentration))
+            tasks.append(
+                partial(adam_pass, state, own, log_posterior, rate, online.features.weight, reporting.is_stopped)
+            )
     with ThreadPoolExecutor(n_threads) as pool:
         run_all(tasks, pool, reporting)
     if reporting.is_interrupted():
         raise KeyboardInterrupt
     result = _evaluate(online, after, sides, summary)
+    if settings.bootstrap:
+        nearest = nearest_members(result, rows, labelings)
+        found = [FoundMode(mode, 0.0, mode) for mode in nearest.modes]
+        result = replace(result, representatives=tuple(found), agreement=nearest.agreement)
     posterior = approximate_posterior(result, transform, settings.prior)
     _transform_modes(after, transform.to_original)
     return after, posterior

@@ -9,10 +9,6 @@ where the data leave doubt, and their average predicts better than that of modes
 With more rows than `MAX_FIRST_ROWS`, the first part uses a random sample of them. The optimizations that follow use
 samples that are four times as large each time, until all rows are in, or until rows not yet seen are predicted no
 better than before. Most of the progress is made on small samples, at a fraction of the cost.
-
-Modes that differ only in their starts say little about the width of the posterior. With `bootstrap` every restart gives
-the rows random weights in its last optimization, the same in both labelings: the weighted likelihood bootstrap (Newton
-and Raftery 1994), whose spread approximates that of the posterior.
 """
 
 from collections.abc import Sequence
@@ -27,18 +23,16 @@ from softpolytope._typing import FloatArray
 from softpolytope.data import MAX_FIRST_ROWS, Dataset, InMemoryDataset, RowBlock, RowSampler, row_blocks
 from softpolytope.distributions import Streams
 from softpolytope.model import Prior
-from softpolytope.optimize._checkpoints import ModeCheckpoints, OptimizedMode
 from softpolytope.optimize._mode import (
     FoundMode,
-    LogPosterior,
     Mode,
     ModeSettings,
     ModesResult,
     StoppingRule,
-    column_unit,
     poisson_rates,
     pruned,
 )
+from softpolytope.optimize._optimizer import Optimizer
 from softpolytope.optimize._precision_rate import (
     RATE_GRID,
     RateTrial,
@@ -66,7 +60,7 @@ ONLY = StoppingRule(300, 1e-15)  # if the precision rate is given, no optimizati
 MIN_ROWS_TO_SHARE = 150
 
 # Steps of a search, which name its random streams.
-_START, _FOLDS, SAMPLE, _WEIGHTS, _CHOICE = range(5)
+_START, _FOLDS, SAMPLE, _, _CHOICE = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +83,23 @@ class Search:
         streams: Streams,
         labelings: tuple[int, ...],
         workers: Workers,
-        checkpoints: ModeCheckpoints,
+        optimizer: Optimizer,
     ) -> None:
         self._settings, self._labelings = settings, labelings
         self._generator = partial(streams.generator, sweep=0, block=0)
-        self._workers, self._reporting, self._checkpoints = workers, workers.reporting, checkpoints
+        self._workers, self._reporting, self._optimizer = workers, workers.reporting, optimizer
         self._jobs = [(labeling, restart) for labeling in labelings for restart in range(settings.n_restarts)]
         self._data, self._sampler = data, sampler
-        self._log_posterior = LogPosterior(
-            settings.prior, settings.max_experts, settings.fit_weights, column_unit(data.root_mean_square())
-        )
         rate = settings.prior.precision_rate
         self._precision_rates = np.full(settings.n_restarts, 1.0 if rate == "learned" else float(rate))
         self._losses: dict[float, float] = {}
         self._modes = [
-            self._log_posterior.random_start(
+            optimizer.log_posterior.random_start(
                 settings.n_layers, self._generator(labeling=labeling, chain=restart, step=_START)
             )
             for labeling, restart in self._jobs
         ]
-        self._sample_sizes = _sample_sizes(data.n_rows)
+        self._sample_sizes = sample_sizes(data.n_rows)
         self._n_done = 0
         self._has_few_rows = data.total_weight < MIN_ROWS_TO_SHARE
         self._is_continued = False  # whether it started from the modes of an earlier search
@@ -124,7 +115,7 @@ class Search:
                 "Start from scratch with warm_start=False."
             )
         self._modes = modes
-        self._precision_rates, self._losses = earlier.precision_rates, dict(earlier.held_out_loss)
+        self._precision_rates, self._losses = earlier.precision_rates[0], dict(earlier.held_out_loss)
         self._sample_sizes = self._sample_sizes[-1:]
         self._is_continued = True
 
@@ -186,7 +177,7 @@ class Search:
             is_from_start = not self._losses and n_rows == sizes[0]
             unseen = None if is_from_start or n_rows >= self._data.n_rows else self._sampler.unseen(n_rows)
             before = np.inf if unseen is None else self._ensemble_loss(unseen)
-            blocks = self._sample_blocks(n_rows, is_weighted=self._settings.bootstrap)
+            blocks = self._sample_blocks(n_rows)
             rates = [float(self._precision_rates[restart]) for _, restart in self._jobs]
             self._modes = self._maximize_all(self._modes, blocks, rates, ONLY if is_from_start else LAST)
             self._n_done += 1
@@ -207,22 +198,15 @@ class Search:
 
     def _ends_with_folds(self) -> bool:
         """Whether the modes that have each held out a fold are the final ones."""
-        is_last = not (self._is_continued or self._settings.bootstrap)
-        return self._has_few_rows and bool(self._losses) and is_last
+        return self._has_few_rows and bool(self._losses) and not self._is_continued
 
-    def _sample_blocks(self, n_rows: int, *, is_weighted: bool = False) -> list[Blocks[RowBlock]]:
-        """Return blocks for each restart; those of one labeling share theirs unless each has its own weights."""
-        blocks = {
-            (labeling, restart): self._sampler.blocks(
-                n_rows,
-                is_flipped=bool(labeling),
-                threads=self._workers.block_threads,
-                rng=self._generator(labeling=0, chain=restart, step=_WEIGHTS) if is_weighted else None,
-            )
-            for labeling, restart in self._jobs
-            if is_weighted or restart == 0
-        }
-        return [blocks[labeling, restart if is_weighted else 0] for labeling, restart in self._jobs]
+    def _sample_blocks(self, n_rows: int) -> list[Blocks[RowBlock]]:
+        """Return blocks for each restart; those of one labeling share theirs."""
+        threads = self._workers.block_threads
+        blocks = [
+            self._sampler.blocks(n_rows, is_flipped=bool(labeling), threads=threads) for labeling in self._labelings
+        ]
+        return [own for own in blocks for _ in range(self._settings.n_restarts)]
 
     # One optimization of every restart.
 
@@ -240,15 +224,7 @@ class Search:
             return mode
         labeling, restart = self._jobs[index]
         name = f"optimization{self._n_done}-labeling{labeling}-restart{restart}"
-        result = self._checkpoints.find(name)
-        if result is None:
-            mode = self._log_posterior.maximize(mode, blocks, rate, rule, self._reporting.is_stopped)
-            active, log_likelihood = pruned(mode, blocks)
-            # Inactive experts would cost as much time as others in the optimizations to come.
-            kept = mode if self._settings.keeps_inactive else active
-            result = OptimizedMode(kept, log_likelihood, len(active.log_weights))
-            if not self._reporting.is_stopped():  # if it was stopped, it may have ended anywhere
-                self._checkpoints.add(name, result)
+        result = self._optimizer.maximize(name, mode, blocks, rate, rule)
         self._report(index, result.log_likelihood, result.n_experts)
         return result.mode
 
@@ -269,18 +245,17 @@ class Search:
             for index, found in enumerate(modes):
                 self._report(index, found.log_likelihood, len(found.mode.log_weights))
         is_stopped, is_interrupted = self._reporting.is_stopped(), self._reporting.is_interrupted()
-        return ModesResult(
-            self._by_labeling(modes), self._precision_rates, self._losses, not is_stopped, is_interrupted
-        )
+        rates = np.tile(self._precision_rates, (len(self._labelings), 1))
+        return ModesResult(self._by_labeling(modes), rates, self._losses, not is_stopped, is_interrupted)
 
 
 def max_optimizations(n_rows: int, prior: Prior) -> int:
     """Return the largest number of optimizations that a restart makes."""
-    n_samples = len(_sample_sizes(n_rows))
+    n_samples = len(sample_sizes(n_rows))
     return len(RATE_GRID) + max(n_samples - 1, 1) if prior.precision_rate == "learned" else n_samples
 
 
-def _sample_sizes(n_rows: int) -> list[int]:
+def sample_sizes(n_rows: int) -> list[int]:
     """Return the sizes of the samples; the last one has all rows."""
     sizes = [min(n_rows, MAX_FIRST_ROWS)]
     while sizes[-1] < n_rows:

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from softpolytope._typing import FloatArray, IndexArray
-from softpolytope.estimators import MIN_ROWS_FOR_MODES, SoftplusBase
+from softpolytope.estimators import SoftplusBase
 from softpolytope.inspection import overlap_with_training
 from softpolytope.model import mean_log_loss
 from softpolytope.tabular._encoder import TableEncoder, UnknownCategories
@@ -69,9 +69,6 @@ def score_held_out(template: SoftplusBase, rows: EncodedRows, schema: Schema, te
         return None
     train, test = (rows.select(indices) for indices in split)
     train.impute(schema.encoder).impute(test.X)
-    if classifier.inference == "auto":
-        # It depends on the number of rows: evaluate the inference that the fit to all rows has.
-        classifier.set_params(inference="map" if schema.n_rows >= MIN_ROWS_FOR_MODES else "gibbs")
     use_subfolder(classifier, "held-out")
     fit_to_labels(classifier, train, schema.target.labels)
     return _score_models(classifier, train, test, schema.target.labels)

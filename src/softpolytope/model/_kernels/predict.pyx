@@ -1,6 +1,6 @@
 """Poisson rates of rows under many draws: one matrix product a draw and chunk of rows, then arithmetic along rows."""
 
-from libc.math cimport exp
+from libc.math cimport exp, expm1, log
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
@@ -141,3 +141,26 @@ def add_mean_probabilities(const double[:, ::1] rates, double share, double[::1]
     with nogil:
         for draw in range(rates.shape[0]):
             add_probabilities(rates.shape[1], share / rates.shape[0], &rates[draw, 0], &event[0], &survival[0])
+
+
+cdef double log_odds(double rate, double limit) noexcept nogil:
+    """Return log((1 - e^-rate) / e^-rate) = log(e^rate - 1), between -limit and limit."""
+    # The limits come first: the logarithm of a rate of zero is not finite, nor is the exponential of a large one.
+    if rate >= limit:
+        return limit
+    cdef double odds = expm1(rate)
+    if odds <= exp(-limit):
+        return -limit
+    return log(odds)
+
+
+def add_log_odds(const double[:, ::1] rates, double share, double limit, double[::1] total):
+    """Add to `total` the share times the sum over draws of the log odds of rows, each at most `limit` in size.
+
+    `rates` is (draws, rows).
+    """
+    cdef Py_ssize_t draw, row
+    with nogil:
+        for draw in range(rates.shape[0]):
+            for row in range(rates.shape[1]):
+                total[row] += share * log_odds(rates[draw, row], limit)

@@ -1,0 +1,93 @@
+"""One mode of each labeling in the place of many, for rules, explanations and short exports.
+
+The members of a bootstrap predict together, and nobody can read them all. The representative of a labeling is a mode
+fitted to the probabilities that they predict together, from the member whose own probabilities are nearest to these. It
+decides like all of them on more rows than any member does (`benchmarks/representatives.py`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+from scipy.special import expit
+
+from softpolytope._typing import FloatArray
+from softpolytope.data import InMemoryDataset, row_blocks
+from softpolytope.model import mean_log_odds
+from softpolytope.optimize._mode import LogPosterior, Mode, ModesResult, StoppingRule, poisson_rates, pruned
+from softpolytope.optimize._precision_rate import MIN_PROBABILITY, deal_folds
+
+# The agreement is measured on one of these folds, which the first optimization does not see.
+N_FOLDS = 5
+FIRST = StoppingRule(60, 1e-9)
+LAST = StoppingRule(40, 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Representatives:
+    """A mode for each labeling, and the share of held-out rows for which they decide like all members together."""
+
+    modes: list[Mode]
+    agreement: float
+
+
+def nearest_members(result: ModesResult, rows: InMemoryDataset, labelings: tuple[int, ...]) -> Representatives:
+    """Return the member of each labeling whose probabilities are nearest to those of all members together."""
+    rates = [np.stack([poisson_rates(found.mode, rows) for found in modes]) for modes in result.modes]
+    target = expit(mean_log_odds(rates))
+    chosen = [_nearest(own, target, is_flipped=bool(label)) for own, label in zip(rates, labelings, strict=True)]
+    modes = [found[number].mode for found, number in zip(result.modes, chosen, strict=True)]
+    together = mean_log_odds([own[number : number + 1] for own, number in zip(rates, chosen, strict=True)])
+    return Representatives(modes, _agreement(together, target, rows.row_weights))
+
+
+def fit_representatives(
+    result: ModesResult,
+    rows: InMemoryDataset,
+    labelings: tuple[int, ...],
+    log_posterior: LogPosterior,
+    rng: Generator,
+) -> Representatives:
+    """Fit a mode of each labeling to the probabilities of all members, from the nearest member."""
+    rates = [np.stack([poisson_rates(found.mode, rows) for found in modes]) for modes in result.modes]
+    target = expit(mean_log_odds(rates))
+    is_held_out = deal_folds(rows, N_FOLDS, rng) == 0
+    modes, own_rates = [], []
+    for side, label in enumerate(labelings):
+        number, wanted = _nearest(rates[side], target, is_flipped=bool(label)), 1.0 - target if label else target
+        mode, rate = result.modes[side][number].mode, float(result.precision_rates[side, number])
+        fitted = _with_probabilities(rows, wanted, np.where(is_held_out, 0.0, rows.row_weights))
+        mode = _maximize(log_posterior, mode, fitted, rate, FIRST)
+        own_rates.append(poisson_rates(mode, rows)[None, :])
+        modes.append(_maximize(log_posterior, mode, _with_probabilities(rows, wanted, rows.row_weights), rate, LAST))
+    weights = np.where(is_held_out, rows.row_weights, 0.0)
+    return Representatives(modes, _agreement(mean_log_odds(own_rates), target, weights))
+
+
+def _nearest(rates: FloatArray, target: FloatArray, *, is_flipped: bool) -> int:
+    """Return the index of the member with the lowest cross-entropy from the target; `rates` is (members, rows)."""
+    positive = np.exp(-rates) if is_flipped else -np.expm1(-rates)
+    logs = target * np.log(np.maximum(positive, MIN_PROBABILITY))
+    logs += (1.0 - target) * np.log(np.maximum(1.0 - positive, MIN_PROBABILITY))
+    return int(np.argmax(logs.sum(axis=1)))
+
+
+def _with_probabilities(rows: InMemoryDataset, positive: FloatArray, weights: FloatArray) -> InMemoryDataset:
+    """Return each row with both labels, weighted by their probabilities."""
+    design = rows.design
+    doubled = sparse.vstack([design, design], format="csr") if sparse.issparse(design) else np.vstack([design, design])
+    labels = np.repeat([True, False], rows.n_rows)
+    both = replace(rows, design=doubled, labels=labels, row_weights=np.ones(2 * rows.n_rows))
+    return both.weighted(np.concatenate([weights * positive, weights * (1.0 - positive)]))
+
+
+def _maximize(log_posterior: LogPosterior, mode: Mode, rows: InMemoryDataset, rate: float, rule: StoppingRule) -> Mode:
+    blocks = row_blocks(rows)
+    return pruned(log_posterior.maximize(mode, blocks, rate, rule), blocks)[0]
+
+
+def _agreement(log_odds: FloatArray, target: FloatArray, weights: FloatArray) -> float:
+    """Return the share of rows for which log odds decide as the target probabilities do; one for no rows."""
+    total = float(weights.sum())
+    return float(weights @ ((log_odds > 0.0) == (target > 0.5))) / total if total > 0.0 else 1.0
