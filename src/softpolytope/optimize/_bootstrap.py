@@ -1,14 +1,15 @@
 """The posterior by a weighted likelihood bootstrap: members that are modes, each under its own random row weights.
 
-A member draws a weight for every row, Exp(1) for a row of weight one (Newton and Raftery 1994; with random starts,
-Fong, Lyddon and Holmes 2019), starts at random, and makes a search of its own: it holds out a fold of the rows,
+A member draws a weight for every row, of mean one (Newton and Raftery 1994; with random starts, Fong, Lyddon and Holmes
+2019), starts at random, and makes a search of its own: it holds out a fold of the rows,
 optimizes under one precision rate after the other, from loose to tight, and continues from the best of them with all
 rows. Its random weights count in every step, in the losses of the held-out rows as well: members that share a rate, or
 begin together, are too much alike, and their intervals too narrow. Both labelings have members of their own, and all
 together are one sample from the posterior.
 
-From some hundred rows on, modes with several experts differ by where they started as well as by their weights, which
-makes intervals too wide. The random weights then vary less (`weight_concentration`).
+The modes of a single expert differ by their weights alone, which are Exp(1), as in a Bayesian bootstrap. Modes with
+several experts differ by where they started as well, the more so with many rows, and with weights that vary as much
+their intervals would be too wide. Those weights vary less (`weight_concentration`).
 """
 
 from collections.abc import Sequence
@@ -42,10 +43,11 @@ FIRST = StoppingRule(100, 1e-7)
 NEXT = StoppingRule(40, 1e-7)
 FINAL = StoppingRule(40, 1e-15)
 
-# Random weights are Gamma(c w) / c. c grows with the number of rows to this power, from one, to the maximum.
-MIN_ROWS_TO_CONCENTRATE = 300.0
-CONCENTRATION_POWER = 0.4
-MAX_CONCENTRATION = 4.0
+# Random weights are Gamma(c w) / c, where c is a power of the number of rows between two limits. The numbers were
+# chosen by coverage on the laws of benchmarks/intervals.py.
+ROWS_OF_CONCENTRATION_ONE = 300.0
+CONCENTRATION_POWER = 0.45
+MIN_CONCENTRATION, MAX_CONCENTRATION = 1.5, 4.0
 
 # Steps of a member, which name its random streams.
 _START, _FOLDS, _WEIGHTS, _REPRESENTATIVE = range(16, 20)
@@ -60,12 +62,12 @@ def weight_concentration(total_weight: float, max_experts: int) -> float:
     --------
     >>> from softpolytope.optimize import weight_concentration
     >>> [round(weight_concentration(n_rows, max_experts=20), 2) for n_rows in (100, 1000, 5000, 1e6)]
-    [1.0, 1.62, 3.08, 4.0]
+    [1.5, 1.72, 3.55, 4.0]
     """
     if max_experts == 1:
         return 1.0
-    growth = max(total_weight / MIN_ROWS_TO_CONCENTRATE, 1.0) ** CONCENTRATION_POWER
-    return float(min(growth, MAX_CONCENTRATION))
+    growth = (total_weight / ROWS_OF_CONCENTRATION_ONE) ** CONCENTRATION_POWER
+    return float(np.clip(growth, MIN_CONCENTRATION, MAX_CONCENTRATION))
 
 
 def member_weights(streams: Streams, labeling: int, member: int, batch: int, concentration: float) -> RandomWeights:
