@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 
-from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier, load_model
+from softpolytope import SoftplusClassifier, SumSoftplusClassifier, SumStackSoftplusClassifier, load_model
 from softpolytope.estimators import _uncertainty
 from softpolytope.inspection import Uncertainty, select_bald, select_epig, uncertainty_from_draws
 
@@ -61,7 +61,7 @@ def test_query_is_by_the_draws(fitted, moons):
 def test_queries_lie_where_labels_are_unknown():
     """Between the rows of both labels, not among them."""
     X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
-    model = SoftplusClassifier(**{**SHORT, "n_sweeps": 1000}).fit(X, y)
+    model = SumSoftplusClassifier(**{**SHORT, "n_sweeps": 1000}).fit(X, y)
     for criterion in ("epig", "bald"):
         assert model.query([[-2.0], [0.1], [2.0], [-1.8]], criterion=criterion).tolist() == [1]
 

@@ -15,14 +15,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.mark.parametrize("estimate", ["best", "mean"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_onnx_in_doubles(kind, estimate):
-    """Probabilities agree to 1e-12, labels are the same, and all operators are standard ones."""
+    """Probabilities agree to 1e-12, labels are the same unless these are equal, and all operators are standard ones."""
     pytest.importorskip("onnx")
     model, rows = fitted(kind, estimate)
     exported = model.to_onnx()
     assert {node.domain for node in exported.graph.node} == {""}
     label, probabilities = run_onnx(exported, rows)
-    assert probabilities == pytest.approx(model.predict_proba(rows), abs=1e-12)
-    assert label.tolist() == model.predict(rows).tolist()
+    expected = model.predict_proba(rows)
+    assert probabilities == pytest.approx(expected, abs=1e-12)
+    # Far away both labelings may be certain of opposite labels, and the probabilities equal up to rounding.
+    first, second = np.sort(expected, axis=1).T[[-1, -2]]
+    is_tied = first - second < 1e-12
+    assert not is_tied[:150].any()
+    assert label[~is_tied].tolist() == model.predict(rows[~is_tied]).tolist()
 
 
 @pytest.mark.parametrize("symmetric", [True, False])

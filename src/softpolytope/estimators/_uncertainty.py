@@ -105,9 +105,9 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Crite
 
     Examples
     --------
-    >>> from softpolytope import SoftplusClassifier
+    >>> from softpolytope import SumSoftplusClassifier
     >>> X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
-    >>> model = SoftplusClassifier(inference="gibbs", n_sweeps=1000, random_state=0).fit(X, y)
+    >>> model = SumSoftplusClassifier(inference="gibbs", n_sweeps=1000, random_state=0).fit(X, y)
     >>> model.query([[-2.0], [0.0], [2.0]]).tolist()
     [1]
     """
