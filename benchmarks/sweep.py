@@ -1,8 +1,8 @@
 """Measure the cost of a sweep, and the effective draws it yields, on synthetic data.
 
     python benchmarks/sweep.py --data-home DIR   prints the tables of docs/results/sampler.md; half an hour
-    python benchmarks/sweep.py --part threads    one part: fit, cost, breakdown, threads, growth, memory, thin or
-                                                 effective
+    python benchmarks/sweep.py --part threads    one part: fit, cost, breakdown, threads, growth, memory, thin,
+                                                 effective or tuning
 
 The unit G is the time NumPy takes to draw 6 x N x K x T gamma variates of shape 0.5 on one core, in the same run.
 """
@@ -15,6 +15,7 @@ import resource
 import time
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from softpolytope.data import InMemoryDataset
 from softpolytope.datasets import load_benchmark
 from softpolytope.distributions import Streams
-from softpolytope.gibbs import ChainSettings, Moves, Schedule, run_chains
+from softpolytope.gibbs import ChainSettings, Moves, Schedule, _hamiltonian, run_chains
 from softpolytope.gibbs._block_factory import LatentBlockFactory
 from softpolytope.gibbs._chain import Chain
 from softpolytope.inspection._diagnostics import bulk_ess, r_hat
@@ -33,6 +34,7 @@ from softpolytope.paper import paper_settings
 from softpolytope.parallel import RunOptions
 
 PRIOR = Prior()
+PROBES = np.column_stack([np.ones(10), np.random.default_rng(7).uniform(-2.5, 2.5, (10, 2))])
 SCANS = {
     "paper": Moves.of("paper"),
     "collapsed, Polya-Gamma": Moves("collapsed", polya_gamma=True, hamiltonian_steps=0),
@@ -103,12 +105,7 @@ def breakdown():
     for name, moves in SCANS.items():
         settings = ChainSettings(20, 5, PRIOR, moves, Schedule(300, 200, 1))
         with threadpool_limits(1):
-            chain = Chain(
-                data.blocks(LatentBlockFactory(settings)),
-                data.column_size(),
-                settings,
-                (Streams(0), 0, 0),
-            )
+            chain = Chain(data.blocks(LatentBlockFactory(settings)), data.column_size(), settings, (Streams(0), 0, 0))
             for _ in range(200):
                 chain.advance()
             profile = cProfile.Profile()
@@ -173,12 +170,7 @@ def _early_sweep(data, moves, n_experts, n_layers, n_sweeps=4):
     best = np.full(n_sweeps, np.inf)
     with threadpool_limits(1):
         for _ in range(3):
-            chain = Chain(
-                data.blocks(LatentBlockFactory(settings)),
-                data.column_size(),
-                settings,
-                (Streams(0), 0, 0),
-            )
+            chain = Chain(data.blocks(LatentBlockFactory(settings)), data.column_size(), settings, (Streams(0), 0, 0))
             chain.step_size.log_step = -12.0
             for sweep in range(n_sweeps):
                 start = time.perf_counter()
@@ -227,13 +219,24 @@ def thin():
         print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.1f} |", flush=True)
 
 
-def effective():
-    """Effective draws per second of the log-likelihood and of P at ten points, the least of them; burn-in counted.
+def _measure(data, probes, settings, seed, n_chains=5):
+    """Effective draws of the log-likelihood and of P at probes, the largest R-hat, CPU seconds and the traces.
 
-    Five chains one after the other, because a single one may or may not see the rare mode that the number depends on.
+    Chains run one after the other, several because a single one may or may not see the rare mode that the numbers
+    depend on; burn-in counts.
     """
-    probes = np.column_stack([np.ones(10), np.random.default_rng(7).uniform(-2.5, 2.5, (10, 2))])
-    n_chains, n_burn_in, n_kept = 5, 500, 4000
+    n_burn_in = settings.schedule.n_burn_in
+    start = time.process_time()
+    traces = run_chains(data, settings, seed, n_chains).traces[0]
+    seconds = time.process_time() - start
+    series = [np.array([trace.log_likelihood[n_burn_in:] for trace in traces])]
+    series += list(np.moveaxis([[_probabilities(d, probes) for d in t.draws] for t in traces], 2, 0))
+    return np.array([bulk_ess(draws) for draws in series]), max(r_hat(draws) for draws in series), seconds, traces
+
+
+def effective():
+    """Effective draws per second of the log-likelihood and of P at ten points, the least of them."""
+    n_burn_in, n_kept = 500, 4000
     print(
         "\n| circle | scan | best log-likelihood | experts | R-hat | least effective | of log-likelihood | a second |"
     )
@@ -242,20 +245,44 @@ def effective():
         for n_layers in (1, 3):
             for name, moves in SCANS.items():
                 settings = ChainSettings(20, n_layers, PRIOR, moves, Schedule(n_burn_in + n_kept, n_burn_in, n_kept))
-                start = time.perf_counter()
-                traces = run_chains(circle(seed), settings, seed, n_chains).traces[0]
-                seconds = time.perf_counter() - start
-                series = [np.array([trace.log_likelihood[n_burn_in:] for trace in traces])]
-                series += list(np.moveaxis([[_probabilities(d, probes) for d in t.draws] for t in traces], 2, 0))
-                sizes = [bulk_ess(draws) for draws in series]
+                sizes, largest, seconds, traces = _measure(circle(seed), PROBES, settings, seed)
                 best = max(trace.best.log_likelihood for trace in traces) / 300
                 experts = np.mean([trace.n_active[n_burn_in:] for trace in traces])
                 print(
-                    f"| data {seed}, T = {n_layers} | {name} | {best:.3f} | {experts:.1f} "
-                    f"| {max(r_hat(draws) for draws in series):.2f} | {min(sizes):.0f} | {sizes[0]:.0f} "
-                    f"| {min(sizes) / seconds:.1f} |",
+                    f"| data {seed}, T = {n_layers} | {name} | {best:.3f} | {experts:.1f} | {largest:.2f} "
+                    f"| {sizes.min():.0f} | {sizes[0]:.0f} | {sizes.min() / seconds:.1f} |",
                     flush=True,
                 )
+
+
+def tuning():
+    """Effective draws per CPU second, without and with the tuned trajectories, on circle and german's training part.
+
+    Without: ten steps on average, no metric, a target acceptance of 0.8.
+    """
+    runs = (
+        (Moves(hamiltonian_steps=10), {"TARGET_ACCEPTANCE": 0.8, "SHRINKAGE": 1.0}),
+        (Moves(), {"TARGET_ACCEPTANCE": _hamiltonian.TARGET_ACCEPTANCE}),
+    )
+    cases = [(f"circle {seed}", circle(seed), PROBES) for seed in (0, 1)]
+    if DATA_HOME is not None:
+        split = load_benchmark("german", 0, DATA_HOME)
+        rows = np.column_stack([np.ones(len(split.y_train)), split.X_train])
+        chosen = np.random.default_rng(7).permutation(len(rows))[:10]
+        cases.append(("german", InMemoryDataset.from_arrays(rows, split.y_train > 0), rows[chosen]))
+    print("\n| data | least effective a second: before, after, ratio | log-likelihood | median P | R-hat |")
+    print("| --- | --- | --- | --- | --- |")
+    for label, data, probes in cases:
+        for n_layers in (1, 3):
+            found = []
+            for moves, constants in runs:
+                settings = ChainSettings(20, n_layers, PRIOR, moves, Schedule(3500, 500, 3000))
+                with patch.multiple(_hamiltonian, **constants):
+                    sizes, largest, seconds, _ = _measure(data, probes, settings, 0)
+                found.append((*(np.array([sizes.min(), sizes[0], np.median(sizes[1:])]) / seconds), largest))
+            *rates, hats = zip(*found, strict=True)
+            cells = " | ".join(f"{old:.1f}, {new:.1f}, {new / old:.1f}" for old, new in rates)
+            print(f"| {label}, T = {n_layers} | {cells} | {hats[0]:.2f}, {hats[1]:.2f} |", flush=True)
 
 
 def _probabilities(draw, probes):
@@ -279,7 +306,7 @@ def fit():
                 print(f"| {label}, T = {n_layers} | {name} | {values} | {experts} |", flush=True)
 
 
-PARTS = {part.__name__: part for part in (fit, cost, breakdown, threads, growth, memory, thin, effective)}
+PARTS = {part.__name__: part for part in (fit, cost, breakdown, threads, growth, memory, thin, effective, tuning)}
 DATA_HOME = None
 
 if __name__ == "__main__":
