@@ -17,7 +17,15 @@ from softpolytope.estimators._classifiers import (
 from softpolytope.estimators._export import classifier_record, make_classifier
 from softpolytope.export import FittedRegression
 from softpolytope.gibbs import SavedChains
-from softpolytope.model import Draws, LabelingPosterior, Posterior, Prior, RegressionPosterior, TrainingRows
+from softpolytope.model import (
+    Draws,
+    FittedPrior,
+    LabelingPosterior,
+    Posterior,
+    Prior,
+    RegressionPosterior,
+    TrainingRows,
+)
 from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult, OnlineModes, SavedModes
 
 __all__ = [
@@ -36,6 +44,17 @@ __all__ = [
 # does nothing else.
 TYPES_OF_CLASSIFIERS: tuple[type, ...] = (
     *CLASSIFIERS.values(),
-    *(AdamState, ColumnTransform, Draws, FeatureSummary, FittedRegression, FoundMode, LabelingPosterior, Mode),
-    *(ModesResult, OnlineModes, Posterior, Prior, RegressionPosterior, SavedChains, SavedModes, TrainingRows),
+    *(AdamState, ColumnTransform, Draws, FeatureSummary, FittedPrior, FittedRegression, FoundMode),
+    *(
+        LabelingPosterior,
+        Mode,
+        ModesResult,
+        OnlineModes,
+        Posterior,
+        Prior,
+        RegressionPosterior,
+        SavedChains,
+        SavedModes,
+        TrainingRows,
+    ),
 )
