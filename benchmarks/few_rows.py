@@ -1,4 +1,4 @@
-"""Compare modes with chains for few rows, to decide when "auto" should sample.
+"""Compare the default fit of few rows with plain modes and chains.
 
     python benchmarks/few_rows.py --data-home DIR    prints the table of docs/results/defaults.md; half an hour
 
@@ -17,11 +17,11 @@ from softpolytope import SumStackSoftplusClassifier
 from softpolytope.datasets import load_benchmark
 
 SETS = ("banana", "breast_cancer", "waveform", "german", "image", "thyroid", "ringnorm", "ripley")
-SIZES = (25, 50, 100)
+SIZES = (10, 25, 50, 100)
 FITS = {
+    "default": {},
     "modes": {"inference": "map"},
-    "chains from modes": {"inference": "gibbs", "start": "map"},
-    "chains from random places": {"inference": "gibbs", "start": "random"},
+    "chains": {"inference": "gibbs"},
 }
 
 

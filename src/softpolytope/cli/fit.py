@@ -82,7 +82,7 @@ def _add_model_options(group: Arguments) -> None:
         help="weights of the rows of each class (1), or balanced: inversely proportional to class frequencies",
     )
     group.add_argument("--max-experts", type=integer(1), metavar="N", help="maximum number of experts (sum-stack, sum)")
-    group.add_argument("--layers", type=integer(1), metavar="N", help="number of layers (sum-stack, stack)")
+    group.add_argument("--layers", type=_layers, metavar="N", help="number of layers, or auto (sum-stack, stack)")
     group.add_argument("--sweeps", type=integer(2), metavar="N", help="sweeps of each chain (--inference gibbs)")
     group.add_argument(
         "--checkpoint", type=Path, metavar="DIR", help="folder of checkpoints, from which the same command resumes"
@@ -96,6 +96,10 @@ def _add_evaluation_options(group: Arguments) -> None:
     share = parsed(float, lambda found: 0.0 <= found < 1.0, "a share of at least 0 and below 1")
     which.add_argument("--test-size", type=share, default=0.25, help="share of rows to hold out; 0 for none (0.25)")
     which.add_argument("--test", metavar="FILE", help="table to score the model on instead; it is not fitted to it")
+
+
+def _layers(text: str) -> int | str:
+    return text if text == "auto" else integer(1)(text)
 
 
 def _class_weights(text: str) -> list[tuple[str, float | None]]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -37,12 +36,8 @@ from softpolytope.estimators._problems import (
 )
 from softpolytope.estimators._validation import validate_classes, validate_training_rows
 from softpolytope.export import FittedRegression
-from softpolytope.inspection import disagreement, in_words
 from softpolytope.model import Estimate, FittedModel, Posterior, Prior, TrainingRows
 from softpolytope.parallel import RunOptions, open_partition_store, parse_bytes
-
-# Chains that differ by more than this are worth a warning at once.
-WARNING_R_HAT = 1.2
 
 
 class SoftplusBase(
@@ -203,7 +198,7 @@ class SoftplusBase(
             return self
         self._set_fits(fits, settings, fingerprint)
         if inference == "gibbs" and settings.n_chains > 1:
-            self._warn_of_disagreement(settings.n_chains)
+            _uncertainty.warn_of_disagreement(self.model_, settings.n_chains)
         return self
 
     def _set_fits(self, fits: list[FittedRegression], settings: Settings, fingerprint: TrainingRows | None) -> None:
@@ -211,14 +206,6 @@ class SoftplusBase(
         self.inference_, self.bootstrap_ = settings.inference, settings.inference == "bootstrap"
         self._fits, self._training_rows = fits, fingerprint
         self.posterior_ = Posterior(tuple(fit.posterior for fit in fits))
-
-    def _warn_of_disagreement(self, n_chains: int) -> None:
-        diagnoses = self.diagnostics()
-        n_kept = len(self.posterior_.labelings[0].draws) // n_chains
-        loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
-        for sentence in (disagreement(diagnoses, n_chains, n_kept), *in_words(loud[:1])):
-            if sentence is not None:
-                warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
 
     # Other methods are plain functions of other modules.
     partial_fit = available_if(_partial_fit.has_partial_fit)(_partial_fit.partial_fit)
@@ -281,6 +268,11 @@ class SoftplusBase(
         """Prior of the fit, one per regression; None for a model from a file of an earlier version."""
         check_is_fitted(self)
         return [None if fit.prior is None else fit.prior.prior for fit in self._fits]
+
+    @property
+    def n_layers_(self) -> int:
+        """Number of layers of every expert."""
+        return int(self.model_.labelings[0].best.coefficients.shape[1])
 
     @property
     def n_experts_(self) -> int:

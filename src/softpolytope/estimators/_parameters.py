@@ -21,6 +21,7 @@ Inference = Literal["auto", "bootstrap", "gibbs", "map"]
 ResolvedInference = Literal["bootstrap", "gibbs", "map"]
 Scan = Literal["auto", "paper", "collapsed"]
 Start = Literal["map", "random"]
+NumberOfLayers = int | Literal["auto"]
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 RandomState = int | np.random.RandomState | None
 CheckpointFolder = str | Path | CheckpointPlan | None
@@ -68,7 +69,7 @@ class Settings:
     scan: Scan
     start: Start
     max_experts: int
-    n_layers: int
+    n_layers: NumberOfLayers  # an integer once it is chosen
     fit_weight: bool
     schedule: Schedule
     n_chains: int
@@ -101,6 +102,7 @@ class Settings:
         elif inference in ("auto", "bootstrap"):
             inference = "bootstrap"
             n_restarts = -(-int(parameters["n_members"]) // (2 if parameters["symmetric"] else 1))
+        n_layers = parameters.get("n_layers", 1)
         n_sweeps, n_burn_in, n_draws = (parameters[name] for name in ("n_sweeps", "n_burn_in", "n_draws"))
         n_burn_in = n_sweeps // 2 if n_burn_in is None else n_burn_in
         n_draws = min(n_sweeps - n_burn_in, MAX_DRAWS_BY_DEFAULT) if n_draws is None else n_draws
@@ -109,7 +111,7 @@ class Settings:
             scan=parameters["scan"],
             start=parameters["start"],
             max_experts=int(parameters.get("max_experts", 1)),
-            n_layers=int(parameters.get("n_layers", 1)),
+            n_layers=n_layers if n_layers == "auto" else int(n_layers),
             fit_weight=bool(parameters.get("fit_weight", True)),
             schedule=Schedule(int(n_sweeps), int(n_burn_in), int(n_draws)),
             n_chains=int(parameters["n_chains"]),
@@ -130,6 +132,10 @@ class Settings:
         """The prior, by default that of the inference before a search has chosen the precision rate of chains."""
         return self.given_prior or (Prior() if self.inference == "gibbs" else DEFAULT_PRIOR)
 
+    def with_layers(self, n_layers: int) -> Self:
+        """Return the settings with a number of layers in the place of "auto"."""
+        return replace(self, n_layers=n_layers) if self.n_layers == "auto" else self
+
     @property
     def labelings(self) -> tuple[int, ...]:
         """Labelings to fit: 0 is that of the data, 1 the opposite."""
@@ -138,8 +144,13 @@ class Settings:
     @property
     def modes(self) -> ModeSettings:
         """Settings of a search for modes."""
-        size = self.max_experts, self.n_layers
+        size = self.max_experts, self._chosen_layers
         return ModeSettings(*size, self.prior, self.n_restarts, self.fit_weight, self.inference == "bootstrap")
+
+    @property
+    def _chosen_layers(self) -> int:
+        # Settings whose layers are still to be chosen are those of a search that compares them.
+        return 1 if self.n_layers == "auto" else self.n_layers
 
     @property
     def chains(self) -> ChainSettings:
@@ -147,7 +158,7 @@ class Settings:
         moves = Moves.of(self.scan)
         if not self.fit_weight:
             moves = replace(moves, refresh=False, fit_weights=False)
-        return ChainSettings(self.max_experts, self.n_layers, self.prior, moves, self.schedule)
+        return ChainSettings(self.max_experts, self._chosen_layers, self.prior, moves, self.schedule)
 
     @property
     def chain_model(self) -> tuple[object, ...]:
@@ -171,9 +182,12 @@ def check_parameters(parameters: Mapping[str, object]) -> None:
         if name in _FLAGS and not is_flag:
             raise ValueError(f"{name} must be True or False; got {value!r}.")
         if name in _MIN_INTEGERS and not (name in _OPTIONAL and value is None):
+            if name == "n_layers" and isinstance(value, str) and value == "auto":
+                continue
             minimum = _MIN_INTEGERS[name]
             if is_flag or not isinstance(value, numbers.Integral) or int(value) < minimum:
-                raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
+                choice = ' or "auto"' if name == "n_layers" else ""
+                raise ValueError(f"{name} must be an integer >= {minimum}{choice}; got {value!r}.")
         if name == "prior" and not isinstance(value, Prior | None):
             raise ValueError(f"prior must be a softpolytope.Prior or None; got {value!r}.")
         if name == "checkpoint" and not isinstance(value, CheckpointFolder):

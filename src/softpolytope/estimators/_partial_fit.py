@@ -10,10 +10,11 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from softpolytope.estimators._parameters import Settings, warn_of_unused
-from softpolytope.estimators._problems import fit_batch, make_array_problems
+from softpolytope.estimators._problems import fit_batch, make_array_problems, with_layers
 from softpolytope.estimators._validation import check_known_classes, plain_labels, validate_training_rows
 from softpolytope.export import FittedRegression
 from softpolytope.model import Posterior, encode_labels
+from softpolytope.parallel import RunOptions
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
@@ -115,6 +116,7 @@ def _fit_batch(
     problems, fingerprint = make_array_problems(rows, codes, weights, classifier.classes_, classifier.random_state)
     n_threads = effective_n_jobs(classifier.n_jobs)
     before: Sequence[FittedRegression | None] = fits or [None] * len(problems)
+    settings = with_layers(settings, problems, RunOptions(n_threads), fits)
     classifier._fits = [
         fit_batch(problem, settings, n_threads, earlier) for problem, earlier in zip(problems, before, strict=True)
     ]

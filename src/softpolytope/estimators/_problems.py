@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -39,6 +39,7 @@ from softpolytope.optimize import (
     OnlineModes,
     SavedModes,
     approximate_posterior,
+    choose_n_layers,
     find_modes,
     start_online,
     update_online,
@@ -123,6 +124,7 @@ def fit_problems(
     fits: list[FittedRegression] = []
     fit = _fit_chains if settings.inference == "gibbs" else _fit_modes
     before: Sequence[FittedRegression | None] = earlier or [None] * len(problems)
+    settings = with_layers(settings, problems, options, earlier)
     for problem, previous in zip(problems, before, strict=True):
         try:
             # The bits of sums by BLAS depend on the number of its threads.
@@ -146,6 +148,24 @@ def fit_problems(
                 )
             warnings.warn("The fit was stopped early; the model has the draws made until then.", stacklevel=5)
     return fits
+
+
+def with_layers(
+    settings: Settings, problems: Sequence[Problem], options: RunOptions, earlier: Sequence[FittedRegression]
+) -> Settings:
+    """Return the settings with the number of layers: that of the earlier fit, or one chosen on held-out rows."""
+    if settings.n_layers != "auto":
+        return settings
+    carried = earlier[0].carried if earlier else None
+    if carried is not None:
+        return settings.with_layers(cast(int, carried["n_layers"]))
+    with one_blas_thread():
+        rows = [problem.rows.prepare(standardize=settings.standardize).data for problem in problems]
+        seeds = [SeedSequence(problem.seed) for problem in problems]
+        runs = [replace(options, folder=problem.folder) for problem in problems]
+        return settings.with_layers(
+            choose_n_layers(list(zip(rows, seeds, runs, strict=True)), settings.modes, settings.labelings)
+        )
 
 
 def _fit_modes(

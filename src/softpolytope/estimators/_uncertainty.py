@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from softpolytope._deprecation import accept_old_keyword
 from softpolytope.estimators._parameters import make_seed
@@ -15,6 +16,8 @@ from softpolytope.inspection import (
     Uncertainty,
     check_number,
     diagnose_model,
+    disagreement,
+    in_words,
     is_sampled,
     select_bald,
     select_epig,
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 Criterion = Literal["epig", "bald"]
 
+# Chains that differ by more than this are worth a warning at once.
+WARNING_R_HAT = 1.2
 # Keeps the random numbers of `query` apart from those of `fit`, whose seeds are (random_state, class).
 QUERY_STREAM = 0x51554552
 
@@ -127,6 +132,16 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Crite
     if is_sampled(n, len(classifier.classes_)):
         rng = np.random.default_rng([make_seed(classifier.random_state), QUERY_STREAM])
     return select_bald(probabilities, n, rng)
+
+
+def warn_of_disagreement(model: FittedModel, n_chains: int) -> None:
+    """Warn if chains disagree; for `fit`, which scikit-learn wraps."""
+    diagnoses = diagnose_model(model)
+    n_kept = len(model.labelings[0].draws) // n_chains
+    loud = [item for item in diagnoses if item.r_hat > WARNING_R_HAT and "log-likelihood" in item.name]
+    for sentence in (disagreement(diagnoses, n_chains, n_kept), *in_words(loud[:1])):
+        if sentence is not None:
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=5)
 
 
 def _warn_about_modes(model: FittedModel, what: str, stacklevel: int) -> None:

@@ -7,6 +7,7 @@ online by Adam (`_online`).
 
 from softpolytope.optimize._bootstrap import weight_concentration
 from softpolytope.optimize._fit import DEFAULT_PRIOR, SavedModes, approximate_posterior, find_modes
+from softpolytope.optimize._layers import choose_n_layers
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
 from softpolytope.optimize._online import AdamState, OnlineModes, adam_pass, start_online, update_online
 from softpolytope.optimize._search import max_optimizations
@@ -23,6 +24,7 @@ __all__ = [
     "SavedModes",
     "adam_pass",
     "approximate_posterior",
+    "choose_n_layers",
     "find_modes",
     "max_optimizations",
     "pruned",

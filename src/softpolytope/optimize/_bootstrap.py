@@ -46,8 +46,8 @@ FINAL = StoppingRule(40, 1e-15)
 # Random weights are Gamma(c w) / c, where c is a power of the number of rows between two limits. The numbers were
 # chosen by coverage on the laws of benchmarks/intervals.py.
 ROWS_OF_CONCENTRATION_ONE = 300.0
-CONCENTRATION_POWER = 0.45
-MIN_CONCENTRATION, MAX_CONCENTRATION = 1.5, 4.0
+CONCENTRATION_POWER = 0.35
+MIN_CONCENTRATION, MAX_CONCENTRATION = 1.25, 3.0
 
 # Steps of a member, which name its random streams.
 _START, _FOLDS, _WEIGHTS, _REPRESENTATIVE = range(16, 20)
@@ -62,7 +62,7 @@ def weight_concentration(total_weight: float, max_experts: int) -> float:
     --------
     >>> from softpolytope.optimize import weight_concentration
     >>> [round(weight_concentration(n_rows, max_experts=20), 2) for n_rows in (100, 1000, 5000, 1e6)]
-    [1.5, 1.72, 3.55, 4.0]
+    [1.25, 1.52, 2.68, 3.0]
     """
     if max_experts == 1:
         return 1.0
