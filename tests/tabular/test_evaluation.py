@@ -64,9 +64,9 @@ def test_scores_are_reported_before_the_last_fit(table, monkeypatch):
     events = []
     true_fit = SumSoftplusClassifier.fit
 
-    def watched(classifier, X, y):
+    def watched(classifier, X, *arguments):
         events.append(len(X))
-        return true_fit(classifier, X, y)
+        return true_fit(classifier, X, *arguments)
 
     monkeypatch.setattr(SumSoftplusClassifier, "fit", watched)
     schema = infer_schema(open_table(table), ColumnSelection("buys", drop=("id", "when")))
@@ -81,7 +81,7 @@ def test_two_fits_have_a_checkpoint_folder_each(table, kind):
     """Inside the one that is given; a single fit uses that one itself."""
     folder = table.parent / "checkpoints"
     checkpoint = folder if kind == "folder" else CheckpointPlan(folder)
-    fit = {"table": table, "target": "buys", "features": ["age"]}
+    fit = {"X": table, "target": "buys", "features": ["age"]}
     model(inference="map", checkpoint=checkpoint).fit(**fit, test_size=0.25)
     assert {path.name for path in folder.iterdir()} == {"held-out", "all"}
     single = table.parent / "single"

@@ -13,6 +13,7 @@ from softpolytope.data._checks import (
     check_for_text,
     check_labels_agree,
     is_dask_collection,
+    table_advice,
     validate_rows,
 )
 from softpolytope.data._dataset import BLOCK_ROWS, InMemoryDataset
@@ -59,5 +60,6 @@ __all__ = [
     "row_blocks",
     "running_transform",
     "standardized_data",
+    "table_advice",
     "validate_rows",
 ]

@@ -41,10 +41,19 @@ def validate_rows(estimator: BaseEstimator, X: object) -> Design:
             estimator, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, reset=False
         )
     except (TypeError, ValueError) as error:
-        check_for_text(X, error, names)
+        check_for_text(X, error, table_advice(estimator), names)
         raise
-    check_finite(rows, names)
+    check_finite(rows, names, table_advice(estimator))
     return rows
+
+
+def table_advice(estimator: BaseEstimator) -> str:
+    """Return how to fit a classifier of numbers to rows with text or missing values, for an error."""
+    return (
+        "TableClassifier takes text and missing values as they are:\n\n"
+        f"    from softpolytope import TableClassifier, {type(estimator).__name__}\n"
+        f"    model = TableClassifier({type(estimator).__name__}()).fit(X, y)"
+    )
 
 
 def check_columns(estimator: BaseEstimator, n_features: int, names: Sequence[object] | None) -> None:
@@ -75,10 +84,11 @@ def is_table(X: object) -> TypeGuard[Table]:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
-def check_for_text(X: object, error: Exception, known: Sequence[object] | None = None) -> None:
+def check_for_text(X: object, error: Exception, advice: str, known: Sequence[object] | None = None) -> None:
     """Raise an error that names the first column that is not numeric, if that is why rows could not be converted.
 
-    `error` is the error of the conversion. Unknown column names of a table are reported elsewhere.
+    `error` is the error of the conversion, and `advice` says what to do. Unknown column names of a table are reported
+    elsewhere.
     """
     if is_table(X):
         if known is not None and list(X.columns) != list(known):
@@ -94,10 +104,7 @@ def check_for_text(X: object, error: Exception, known: Sequence[object] | None =
         column = (X.iloc[:, number] if hasattr(X, "iloc") else X[name]) if is_table(X) else rows[:, number]
         wrong = _find_text(np.asarray(column))
         if wrong:
-            raise ValueError(
-                f"Column {name!r} of X holds {wrong[0]!r}, which is not a number. Encode such columns first "
-                "(sklearn.preprocessing.OneHotEncoder, OrdinalEncoder), or leave them out."
-            ) from error
+            raise ValueError(f"Column {name!r} of X holds {wrong[0]!r}, which is not a number. {advice}") from error
 
 
 def _find_text(column: NDArray[Any]) -> list[object]:
@@ -110,8 +117,11 @@ def _find_text(column: NDArray[Any]) -> list[object]:
     return [column[0]] if column.dtype.kind in "mM" else []
 
 
-def check_finite(X: Design, names: Sequence[object] | None) -> None:
-    """Raise ValueError at the first entry that is not a finite number, naming its column and row."""
+def check_finite(X: Design, names: Sequence[object] | None, advice: str | None = None) -> None:
+    """Raise ValueError at the first entry that is not a finite number, naming its column and row.
+
+    `advice` says what to do about missing values.
+    """
     n_columns = X.shape[1]
     if isinstance(X, np.ndarray):
         values = X
@@ -129,10 +139,11 @@ def check_finite(X: Design, names: Sequence[object] | None) -> None:
     else:
         row, column = np.searchsorted(X.indptr, bad[0], side="right") - 1, X.indices[bad[0]]
     label = f"Column {names[column]!r}" if names is not None else f"Column {column}"
-    kind = "NaN" if np.isnan(values[bad]) else f"{values[bad]} (infinity)"
+    is_missing = bool(np.isnan(values[bad]))
+    kind = "NaN" if is_missing else f"{values[bad]} (infinity)"
     raise ValueError(
         f"{label} of input X holds {kind} at row {row}; softpolytope needs finite numbers, no NaN and no inf. "
-        "Impute or drop such rows first."
+        f"{advice if is_missing and advice else 'Impute or drop such rows first.'}"
     )
 
 

@@ -7,6 +7,7 @@ itself.
 
 from softpolytope.data import ColumnTransform, FeatureSummary
 from softpolytope.estimators._base import SoftplusBase
+from softpolytope.estimators._callbacks import CallbackSupportMixin
 from softpolytope.estimators._classifiers import (
     CLASSIFIERS,
     SoftplusClassifier,
@@ -15,6 +16,8 @@ from softpolytope.estimators._classifiers import (
     SumStackSoftplusClassifier,
 )
 from softpolytope.estimators._export import classifier_record, make_classifier
+from softpolytope.estimators._parameters import RandomState
+from softpolytope.estimators._validation import validate_labels
 from softpolytope.export import FittedRegression
 from softpolytope.gibbs import SavedChains
 from softpolytope.model import (
@@ -31,6 +34,8 @@ from softpolytope.optimize import AdamState, FoundMode, Mode, ModesResult, Onlin
 __all__ = [
     "CLASSIFIERS",
     "TYPES_OF_CLASSIFIERS",
+    "CallbackSupportMixin",
+    "RandomState",
     "SoftplusBase",
     "SoftplusClassifier",
     "StackSoftplusClassifier",
@@ -38,6 +43,7 @@ __all__ = [
     "SumStackSoftplusClassifier",
     "classifier_record",
     "make_classifier",
+    "validate_labels",
 ]
 
 # Types that a fitted classifier consists of. All but the classifiers are plain records: opening one sets its fields and

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d, validate_data
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import check_classes, check_columns, check_finite, check_for_text, check_labels_agree, ranges
+from softpolytope.data import (
+    check_classes,
+    check_columns,
+    check_finite,
+    check_for_text,
+    check_labels_agree,
+    ranges,
+    table_advice,
+)
 from softpolytope.estimators._parameters import ClassWeight
 from softpolytope.model import Design
 
@@ -37,14 +45,22 @@ def validate_training_rows(
             reset=is_first,
         )
     except (TypeError, ValueError) as error:
-        check_for_text(X, error)
+        check_for_text(X, error, table_advice(classifier))
         raise
     names = getattr(classifier, "feature_names_in_", None)
-    check_finite(rows, names)
+    check_finite(rows, names, table_advice(classifier))
     check_sizes(*ranges(rows), names)
     check_classification_targets(labels)
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
     return rows, labels, weight_rows(labels, classifier.class_weight, weights)
+
+
+def validate_labels(y: ArrayLike) -> Labels:
+    """Return the labels of classes as an array of one dimension."""
+    labels = column_or_1d(np.asarray(plain_labels(y)), warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return np.asarray(labels)
 
 
 def set_columns(classifier: "SoftplusBase", n_features: int, names: Labels | None, *, is_first: bool) -> None:

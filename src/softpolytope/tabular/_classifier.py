@@ -1,59 +1,64 @@
-"""SoftplusBase of tables: an encoder and a classifier, saved as one file."""
+"""SoftplusBase of tables: an encoder and a classifier, as one scikit-learn classifier and one file."""
 
 import copy
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from softpolytope._typing import FloatArray
-from softpolytope.estimators import SoftplusBase, SumStackSoftplusClassifier
+from softpolytope.estimators import CallbackSupportMixin, RandomState, SoftplusBase, SumStackSoftplusClassifier
 from softpolytope.export import write_model
-from softpolytope.tabular._cells import join_names
-from softpolytope.tabular._encoder import TableEncoder, UnknownCategories
+from softpolytope.tabular import _fit, _predict
+from softpolytope.tabular._encoder import TableEncoder
 from softpolytope.tabular._evaluation import (
-    EncodedRows,
-    HeldOutScores,
     Scores,
-    fit_to_labels,
-    read_test_rows,
-    score_held_out,
-    score_test_rows,
-    use_subfolder,
 )
 from softpolytope.tabular._model_file import pack_parts, unpack_parts
-from softpolytope.tabular._schema import MAX_CATEGORIES, ColumnSelection, Schema, infer_schema, read_rows
-from softpolytope.tabular._table import Chunk, TableSource
+from softpolytope.tabular._schema import MAX_CATEGORIES
 from softpolytope.tabular._target import Target
-from softpolytope.tabular.readers import open_table
 
 
-class TableClassifier:
-    """SoftplusBase of tables with numeric and categorical columns and missing values.
+class TableClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
+    BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
+):
+    """A scikit-learn classifier of tables with numeric and categorical columns and missing values.
 
     Missing numbers are replaced by the median of the training rows. Categories are one-hot encoded; missing is a
     category of its own if training rows had missing values. A category that training rows did not have is zero in all
     encoded columns; a column without any known category raises a warning. Integers as categories are recognized
-    whether written as 2 or 2.0, and booleans whether as True, true or 1. Columns are found by name; others are ignored.
+    whether written as 2 or 2.0, and booleans whether as True, true or 1. Columns are found by name, and others are
+    ignored; those of an array are found by position.
 
-    Labels of a data frame or a Parquet file keep their type: booleans, numbers or text. Those of a text file are
-    integers if all of them are, none has a leading zero and no two are the same number; else text.
+    Labels in a column of a data frame or a Parquet file keep their type: booleans, numbers or text. Those of a text
+    file are integers if all of them are, none has a leading zero and no two are the same number; else text.
 
     Parameters
     ----------
     classifier : softpolytope classifier, optional
-        By default `SumStackSoftplusClassifier(random_state=0)`.
+        By default `SumStackSoftplusClassifier()`. Its parameters are those of this classifier with the prefix
+        `classifier__`, as in `set_params(classifier__n_layers=2)`.
     categorical : sequence of str
         Columns of categories that may look like numbers.
     max_categories : int
         Columns with more categories are rejected.
+    random_state : int, RandomState or None
+        Random state for a classifier that has none of its own.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The labels.
+    n_features_in_, feature_names_in_
+        Number of raw columns, and their names if they have any.
+    feature_names_ : tuple of str
+        Names of the encoded columns.
     encoder_ : TableEncoder
         The raw columns and their encoding.
     target_ : Target
@@ -66,10 +71,9 @@ class TableClassifier:
 
     Examples
     --------
-    >>> from softpolytope.tabular import TableClassifier
-    >>> buys = ["no", "no", "yes", "yes"] * 20
-    >>> table = {"age": [20, 30, None, 50] * 20, "color": ["red", "blue"] * 40, "buys": buys}
-    >>> model = TableClassifier().fit(table, "buys")
+    >>> from softpolytope import TableClassifier
+    >>> X = {"age": [20, 30, None, 50] * 20, "color": ["red", "blue"] * 40}  # or a data frame, or an array
+    >>> model = TableClassifier(random_state=0).fit(X, ["no", "no", "yes", "yes"] * 20)
     >>> model.feature_names_
     ('age', 'color=blue', 'color=red')
     >>> model.predict({"age": [55.0, 20.0], "color": ["green", "red"]}).tolist()
@@ -80,6 +84,7 @@ class TableClassifier:
     target_: Target
     classifier_: SoftplusBase
     held_out_: Scores
+    _is_named: bool
 
     def __init__(
         self,
@@ -87,126 +92,15 @@ class TableClassifier:
         *,
         categorical: Sequence[str] = (),
         max_categories: int = MAX_CATEGORIES,
+        random_state: RandomState = None,
     ) -> None:
         self.classifier = classifier
         self.categorical = categorical
         self.max_categories = max_categories
+        self.random_state = random_state
 
-    def fit(
-        self,
-        table: TableSource,
-        target: str,
-        *,
-        features: Sequence[str] = (),
-        drop: Sequence[str] = (),
-        test_size: float = 0.0,
-        test: TableSource | None = None,
-    ) -> Self:
-        """Fit to a table.
-
-        With `warm_start=True` in the classifier, a further fit continues the last one, in memory or from a file; the
-        table must then be encoded as the same columns.
-
-        Parameters
-        ----------
-        table : path, data frame, Arrow table, dict of columns, or a result of `open_table`
-            Has the target among its columns.
-        target : str
-            Name of the column to predict.
-        features : sequence of str
-            Columns to predict it from, by default all others.
-        drop : sequence of str
-            Columns to leave out.
-        test_size : float
-            Share of the rows to hold out, stratified by class with the classifier's `random_state`. A first fit to
-            the other rows is scored on them (see `held_out_`); the model is then fitted to all rows. With a
-            `checkpoint`, the two fits use the subfolders "held-out" and "all".
-        test : like `table`, optional
-            Rows to compute `held_out_` on instead. The model is not fitted to them.
-
-        Returns
-        -------
-        self
-            The fitted model.
-
-        Examples
-        --------
-        >>> from softpolytope.tabular import TableClassifier
-        >>> table = {"age": [20, 30, None, 50] * 20, "buys": ["no", "no", "yes", "yes"] * 20}
-        >>> sorted(TableClassifier().fit(table, "buys", test_size=0.25).held_out_)
-        ['logistic regression', 'majority vote', 'softpolytope']
-        """
-        source = open_table(table)
-        columns = (tuple(features), tuple(drop), tuple(self.categorical))
-        schema = infer_schema(source, ColumnSelection(target, *columns, self.max_categories))
-        return self.fit_schema(source, schema, test_size=test_size, test=test)
-
-    def fit_schema(
-        self,
-        table: TableSource,
-        schema: Schema,
-        *,
-        test_size: float = 0.0,
-        test: TableSource | None = None,
-        on_evaluation: Callable[[HeldOutScores], None] | None = None,
-    ) -> Self:
-        """Fit to a table whose schema is known.
-
-        Parameters
-        ----------
-        table, test_size, test
-            As in `fit`.
-        schema : Schema
-            Result of `infer_schema` for this table.
-        on_evaluation : callable, optional
-            Called with the held-out scores as soon as they are computed, before the fit to all rows.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        if not 0.0 <= test_size < 1.0:
-            raise ValueError(f"test_size must be at least 0 and below 1; got {test_size!r}.")
-        if test is not None and test_size:
-            raise ValueError("test_size and test exclude each other. Give one of them.")
-        rows = EncodedRows(*read_rows(open_table(table), schema))
-        held_out = score_held_out(self._template(), rows, schema, test_size) if test_size else None
-        if held_out is not None and on_evaluation is not None:
-            on_evaluation(held_out)
-        encoder = rows.impute(schema.encoder)
-        classifier = self._make_classifier(encoder)
-        if test_size:
-            use_subfolder(classifier, "all")
-        test_rows = None if test is None else read_test_rows(open_table(test), encoder, schema.target)
-        fit_to_labels(classifier, rows, schema.target.labels)
-        if test_rows is not None:
-            held_out = score_test_rows(classifier, rows, test_rows, schema.target.labels)
-            if on_evaluation is not None:
-                on_evaluation(held_out)
-        self._set_fitted(encoder, schema.target, classifier, {} if held_out is None else held_out.scores)
-        return self
-
-    def _template(self) -> SoftplusBase:
-        return SumStackSoftplusClassifier(random_state=0) if self.classifier is None else self.classifier
-
-    def _make_classifier(self, encoder: TableEncoder) -> SoftplusBase:
-        """Return a classifier to fit: a new one, or with warm_start a copy of the fitted one."""
-        template = self._template()
-        if not template.warm_start or not hasattr(self, "classifier_"):
-            new: SoftplusBase = clone(template)
-            return new
-        known, found = self.encoder_.encoded_names, encoder.encoded_names
-        if known != found:
-            difference = sorted(set(known) ^ set(found)) or ["the same columns in another order"]
-            raise ValueError(
-                f"warm_start continues the last fit, whose table had {len(known)} encoded columns, but this one has "
-                f"{len(found)}; they differ in {join_names(difference)}. Fit with warm_start=False."
-            )
-        # A copy, so that a fit that fails leaves the model as it was.
-        earlier = copy.copy(self.classifier_)
-        earlier.set_params(**template.get_params(deep=False))
-        return earlier
+    fit = _fit.fit
+    fit_schema = _fit.fit_schema
 
     @classmethod
     def from_parts(
@@ -225,6 +119,7 @@ class TableClassifier:
         unnamed.__dict__.pop("feature_names_in_", None)
         model = cls(unnamed)
         model._set_fitted(encoder, target, unnamed, held_out or {})
+        model._is_named = True
         return model
 
     @classmethod
@@ -234,7 +129,9 @@ class TableClassifier:
         if names is None:
             names = [f"x{number}" for number in range(classifier.n_features_in_)]
         target = Target("y", tuple(classifier.classes_.tolist()))
-        return cls.from_parts(TableEncoder.from_names(list(map(str, names))), target, classifier)
+        model = cls.from_parts(TableEncoder.from_names(list(map(str, names))), target, classifier)
+        model._is_named = hasattr(classifier, "feature_names_in_")
+        return model
 
     def _set_fitted(self, encoder: TableEncoder, target: Target, classifier: SoftplusBase, held_out: Scores) -> None:
         self.encoder_, self.target_, self.classifier_, self.held_out_ = encoder, target, classifier, held_out
@@ -251,39 +148,55 @@ class TableClassifier:
 
     @property
     def n_features_in_(self) -> int:
-        """Number of encoded columns."""
-        return self.encoder_.n_encoded
+        """Number of raw columns."""
+        return len(self.encoder_.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the raw columns, if they have any."""
+        if not self._is_named:
+            raise AttributeError("the columns that this model was fitted to have no names.")
+        return np.array(self.encoder_.names, dtype=object)
+
+    # Other methods are plain functions of another module.
+    encode = _predict.encode
+    predict = _predict.predict
+    predict_proba = _predict.predict_proba
+    predict_log_proba = _predict.predict_log_proba
+    decision_function = _predict.decision_function
+    predict_proba_draws = _predict.predict_proba_draws
+    predict_interval = _predict.predict_interval
+    polytopes = _predict.polytopes
+    explain = _predict.explain
+    counterfactual = _predict.counterfactual
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  # scikit-learn's signature
+        """Return the parameters; with `deep`, those of the classifier too, of the default one if none is given."""
+        found: dict[str, Any] = super().get_params(deep)
+        if deep and self.classifier is None:
+            found |= {f"classifier__{name}": value for name, value in SumStackSoftplusClassifier().get_params().items()}
+        return found
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters, those of the classifier with the prefix `classifier__`."""
+        is_nested = any(name.startswith("classifier__") for name in params)
+        if is_nested and params.get("classifier", self.classifier) is None:
+            params["classifier"] = SumStackSoftplusClassifier()
+        super().set_params(**params)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        # To scikit-learn, string=True also means that objects of any type are taken for categories.
+        return tags
 
     def named_classifier(self) -> SoftplusBase:
         """Return the classifier with the names of the encoded columns, which its texts then use."""
         named = copy.copy(self.classifier_)
         named.feature_names_in_ = np.array(self.feature_names_, dtype=object)
         return named
-
-    def encode(self, table: TableSource | Chunk) -> FloatArray:
-        """Return rows as the classifier takes them, (n_rows, n_encoded)."""
-        return self._encode(table)
-
-    def _encode(self, table: TableSource | Chunk) -> FloatArray:
-        """Encode rows for a public method, at whose caller the warnings point."""
-        if isinstance(table, Chunk):
-            return self.encoder_.encode(table)
-        parts = []
-        unknown = UnknownCategories(self.encoder_)
-        for chunk in open_table(table).chunks():
-            parts.append(self.encoder_.encode(chunk))
-            unknown.add(chunk, parts[-1])
-        for message in unknown.warnings:
-            warnings.warn(message, stacklevel=3)
-        return np.concatenate(parts) if parts else np.empty((0, self.n_features_in_))
-
-    def predict_proba(self, table: TableSource | Chunk) -> FloatArray:
-        """Return the probabilities of the classes, (n_rows, n_classes)."""
-        return np.asarray(self.classifier_.predict_proba(self._encode(table)))
-
-    def predict(self, table: TableSource | Chunk) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        return np.asarray(self.classifier_.predict(self._encode(table)))
 
     def save(self, path: str | Path, *, state: bool = True, fingerprint: bool = True) -> None:
         """Write a file that `softpolytope.load_model` reads; it contains no pickle.
@@ -295,11 +208,16 @@ class TableClassifier:
         state, fingerprint : bool
             Whether to store what a warm start needs, and hashes of the training rows, as in `save` of a classifier.
         """
+        check_is_fitted(self)
         parts = (self.encoder_, self.target_, self.classifier_, self.held_out_)
         document, arrays = pack_parts(*parts, state=state, fingerprint=fingerprint)
+        if not self._is_named:
+            document["has_names"] = False
         write_model(path, document, arrays, self, unpack_table_model)
 
 
 def unpack_table_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TableClassifier:
     """Return the model of the parts of a file, all of them checked."""
-    return TableClassifier.from_parts(*unpack_parts(header, arrays))
+    model = TableClassifier.from_parts(*unpack_parts(header, arrays))
+    model._is_named = header.get("has_names", True) is True
+    return model

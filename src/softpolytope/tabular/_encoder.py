@@ -153,15 +153,15 @@ class TableEncoder:
                 values = rows[:, encoded.start]
                 values[np.isnan(values)] = column.fill
 
-    def with_medians(self, rows: FloatArray) -> "TableEncoder":
+    def with_medians(self, rows: FloatArray, weights: FloatArray | None = None) -> "TableEncoder":
         """Return an encoder that replaces missing numbers by the medians of encoded rows, in which NaN is missing."""
         columns: list[Column] = []
         for column, encoded in self.slices():
             if isinstance(column, NumericColumn):
                 values = rows[:, encoded.start]
-                known = values[~np.isnan(values)]
-                # These rows may be a subset of a table whose other rows have values.
-                columns.append(replace(column, fill=float(np.median(known)) if len(known) else 0.0))
+                is_known = ~np.isnan(values)
+                fill = median(values[is_known], None if weights is None else weights[is_known])
+                columns.append(replace(column, fill=fill))
             else:
                 columns.append(column)
         return TableEncoder(tuple(columns))
@@ -183,6 +183,24 @@ class TableEncoder:
     def from_names(cls, names: Sequence[str]) -> "TableEncoder":
         """Return an encoder of numeric columns without missing values."""
         return cls(tuple(NumericColumn(name, None, has_missing=False, is_integer=False) for name in names))
+
+
+def median(values: FloatArray, weights: FloatArray | None = None) -> float:
+    """Return the median, in which a value of weight two counts as two values; zero of no values.
+
+    There may be none: training rows may be a subset of a table whose other rows have values.
+    """
+    if weights is not None and len(values):
+        values, weights = values[weights > 0.0], weights[weights > 0.0]
+    if not len(values):
+        return 0.0
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    # Half of the total, summed in the same order as the shares that it is compared with.
+    shares = np.cumsum(weights[order])
+    middle = [int(np.searchsorted(shares, 0.5 * shares[-1], side)) for side in ("left", "right")]
+    return float(np.mean(values[order[np.minimum(middle, len(values) - 1)]]))
 
 
 def _column(plain: Any) -> Column:  # JSON of a model file, of any content

@@ -39,14 +39,16 @@ class EncodedRows:
     X: FloatArray  # (rows, encoded columns)
     codes: IndexArray  # (rows,)
     source: str = ""  # name of their table, for messages
+    weights: FloatArray | None = None  # (rows,), all one if None
 
     def select(self, rows: IndexArray) -> "EncodedRows":
         """Return a copy of some rows."""
-        return EncodedRows(self.X[rows], self.codes[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return EncodedRows(self.X[rows], self.codes[rows], weights=weights)
 
     def impute(self, encoder: TableEncoder) -> TableEncoder:
         """Replace missing values by the medians of these rows, in place; return the encoder with these medians."""
-        fitted = encoder.with_medians(self.X)
+        fitted = encoder.with_medians(self.X, self.weights)
         fitted.impute(self.X)
         return fitted
 
@@ -134,7 +136,7 @@ def fit_to_labels(classifier: SoftplusBase, rows: EncodedRows, labels: NDArray[A
     afterwards.
     """
     if labels.dtype.kind != "f" or bool((labels == np.floor(labels)).all()):
-        classifier.fit(rows.X, labels[rows.codes])
+        classifier.fit(rows.X, labels[rows.codes], rows.weights)
         return classifier
     weights = classifier.class_weight
     if isinstance(weights, dict):
@@ -146,7 +148,7 @@ def fit_to_labels(classifier: SoftplusBase, rows: EncodedRows, labels: NDArray[A
     if np.array_equal(getattr(classifier, "classes_", []), labels):  # a warm start
         classifier.classes_ = np.arange(len(labels))
     try:
-        classifier.fit(rows.X, rows.codes)
+        classifier.fit(rows.X, rows.codes, rows.weights)
     finally:
         classifier.set_params(class_weight=weights)
     classifier.classes_ = labels
@@ -162,7 +164,8 @@ def score_probabilities(probabilities: FloatArray, codes: IndexArray) -> dict[st
 def score_baselines(train: EncodedRows, test: EncodedRows, labels: NDArray[Any], class_weight: ClassWeight) -> Scores:
     """Score a majority vote, and logistic regression on standardized columns with the same class weights."""
     n_classes = len(labels)
-    shares = np.bincount(train.codes, minlength=n_classes) / len(train.codes)
+    counts = np.bincount(train.codes, train.weights, n_classes)
+    shares = counts / counts.sum()
     scores = {"majority vote": score_probabilities(np.broadcast_to(shares, (len(test.codes), n_classes)), test.codes)}
     mean, deviation = train.X.mean(axis=0), train.X.std(axis=0)
     deviation[deviation == 0.0] = 1.0
@@ -170,7 +173,7 @@ def score_baselines(train: EncodedRows, test: EncodedRows, labels: NDArray[Any],
     if isinstance(weights, dict):
         weights = {code: weights.get(label, 1.0) for code, label in enumerate(labels.tolist())}
     linear = LogisticRegression(max_iter=1000, class_weight=weights)
-    linear.fit(_standardize(train.X, mean, deviation), train.codes)
+    linear.fit(_standardize(train.X, mean, deviation), train.codes, train.weights)
     probabilities = np.zeros((len(test.codes), n_classes))
     probabilities[:, linear.classes_] = linear.predict_proba(_standardize(test.X, mean, deviation))
     return scores | {"logistic regression": score_probabilities(probabilities, test.codes)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from softpolytope._typing import FloatArray
 from softpolytope.exceptions import TableError
 from softpolytope.geometry import Explanation, Polytopes
 from softpolytope.tabular._cells import join_names
-from softpolytope.tabular._classifier import TableClassifier
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn
 from softpolytope.tabular._table import Chunk
 from softpolytope.tabular._target import Label
+
+if TYPE_CHECKING:
+    from softpolytope.tabular._classifier import TableClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class NearestChange:
         return f"It would be {self.counterfactual_class!r} with {changes}; {distance} away."
 
 
-def nearest_change(model: TableClassifier, row: Chunk, fixed: Sequence[str] = ()) -> NearestChange:
+def nearest_change(model: "TableClassifier", row: Chunk, fixed: Sequence[str] = ()) -> NearestChange:
     """Return the smallest change of a raw row that changes its prediction: of any numbers, and of one category at most.
 
     Numbers stay within the range of the training rows, and integers if they were integers there. Columns named by
@@ -100,13 +103,13 @@ def nearest_change(model: TableClassifier, row: Chunk, fixed: Sequence[str] = ()
     return NearestChange(predicted, _predict(model, points[best]), float(distances[best]), changes, tuple(fixed))
 
 
-def _predict(model: TableClassifier, encoded: FloatArray) -> Label:
+def _predict(model: "TableClassifier", encoded: FloatArray) -> Label:
     label: Label = model.classifier_.predict(encoded[None]).tolist()[0]
     return label
 
 
 def _switch_categories(
-    model: TableClassifier, encoded: FloatArray, fixed: Sequence[str]
+    model: "TableClassifier", encoded: FloatArray, fixed: Sequence[str]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the row, the rows with one category replaced by another, and their distances in standard deviations."""
     scale = model.classifier_.polytopes()[0].features.scale
@@ -123,7 +126,7 @@ def _switch_categories(
     return found, np.asarray(np.linalg.norm((found - encoded) / scale, axis=1))
 
 
-def _move_numbers(model: TableClassifier, starts: FloatArray, fixed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+def _move_numbers(model: "TableClassifier", starts: FloatArray, fixed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """Return the nearest points with another prediction that differ in numbers only, and their distances."""
     numeric = [
         (column, columns.start)
@@ -141,7 +144,7 @@ def _move_numbers(model: TableClassifier, starts: FloatArray, fixed: Sequence[st
     return found.points, np.where(found.is_found, found.distances, np.inf)
 
 
-def _list_changes(model: TableClassifier, row: Chunk, before: FloatArray, after: FloatArray) -> tuple[Change, ...]:
+def _list_changes(model: "TableClassifier", row: Chunk, before: FloatArray, after: FloatArray) -> tuple[Change, ...]:
     """Return the changes of raw columns, the largest first."""
     scale = model.classifier_.polytopes()[0].features.scale
     sized: list[tuple[float, Change]] = []
@@ -162,14 +165,16 @@ def _list_changes(model: TableClassifier, row: Chunk, before: FloatArray, after:
     return tuple(change for _, change in sized)
 
 
-def named_polytopes(model: TableClassifier, threshold: float = 0.5) -> Polytopes:
+def named_polytopes(model: "TableClassifier", threshold: float = 0.5) -> Polytopes:
     """Return the half-spaces with the names of the encoded columns."""
     return model.named_classifier().polytopes(threshold)
 
 
-def explain_rows(model: TableClassifier, encoded: FloatArray) -> Explanation:
+def explain_rows(
+    model: "TableClassifier", encoded: FloatArray, threshold: float = 0.5, level: float = 0.89
+) -> Explanation:
     """Return the explanation of encoded rows with the names of the encoded columns."""
-    explanation = model.classifier_.explain(encoded)
+    explanation = model.classifier_.explain(encoded, threshold, level)
     names = np.array(model.feature_names_, dtype=object)
     # The classifier itself knows its columns as x0, x1, ...
     numbers = np.array([int(name[1:]) for name in explanation.experts["feature"]], dtype=np.intp)

@@ -33,7 +33,7 @@ _FORMATTED_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?\s
 class ColumnSelection:
     """Columns to use, and how, as a user chooses them."""
 
-    target: str
+    target: str | None  # None if the labels are not in the table
     features: tuple[str, ...] = ()  # all except the target, if empty
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -42,13 +42,14 @@ class ColumnSelection:
     def feature_names(self, table: Table) -> tuple[str, ...]:
         """Return the names of the features in a table; raise if the selection does not match it."""
         for name in (self.target, *self.features, *self.drop, *self.categorical):
-            if name not in table.columns:
+            if name is not None and name not in table.columns:
                 raise TableError(f"{table.name} has no column {name!r}; it has {join_names(table.columns)}.")
         if self.target in (*self.features, *self.drop):
             raise TableError(f"column {self.target!r} is the target and can be neither a feature nor dropped.")
         names = [name for name in self.features or table.columns if name != self.target and name not in self.drop]
         if not names:
-            raise TableError(f"{table.name} has no column left to predict {self.target!r} from.")
+            what = "the labels" if self.target is None else repr(self.target)
+            raise TableError(f"{table.name} has no column left to predict {what} from.")
         if len(set(names)) < len(names):
             raise TableError("a column is named twice among the features. Name each column once.")
         return tuple(names)
@@ -176,8 +177,11 @@ class ColumnSummary:
         return ColumnError(f"column {self.name!r} {problem}", self.name, remedies)
 
 
-def infer_schema(table: Table, selection: ColumnSelection) -> Schema:
-    """Read a table once to learn what its columns hold; memory does not grow with the number of rows."""
+def infer_schema(table: Table, selection: ColumnSelection, target: Target | None = None) -> Schema:
+    """Read a table once to learn what its columns hold; memory does not grow with the number of rows.
+
+    `target` describes labels that are not in the table, for a selection without the name of a target.
+    """
     max_texts = max(MAX_TEXTS, selection.max_categories)
     names = selection.feature_names(table)
     summaries = [ColumnSummary(name, name in selection.categorical, max_texts) for name in names]
@@ -187,33 +191,41 @@ def infer_schema(table: Table, selection: ColumnSelection) -> Schema:
     for chunk in table.chunks():
         for summary in summaries:
             summary.update(chunk)
-        if len(labels) <= MAX_CLASSES:
-            labels.update(label_texts(chunk, selection.target))
-        kind = chunk.kinds.get(selection.target)
+        if selection.target is not None:
+            if len(labels) <= MAX_CLASSES:
+                labels.update(label_texts(chunk, selection.target))
+            kind = chunk.kinds.get(selection.target)
         n_rows += chunk.n_rows
     if n_rows == 0:
         raise TableError(f"{table.name} has no rows below its header.")
-    target = infer_target(selection.target, labels, kind)
+    if selection.target is not None:
+        target = infer_target(selection.target, labels, kind)
+    if target is None:
+        raise ValueError("the selection names no target, and no labels are given.")
     columns = tuple(summary.infer_column(selection.max_categories) for summary in summaries)
     return Schema(TableEncoder(columns), target, n_rows)
 
 
-def read_rows(table: Table, schema: Schema) -> tuple[FloatArray, IndexArray]:
-    """Return encoded rows, (rows, encoded columns) with NaN for missing numbers, and the codes of their classes."""
+def read_rows(table: Table, schema: Schema, codes: IndexArray | None = None) -> tuple[FloatArray, IndexArray]:
+    """Return encoded rows, (rows, encoded columns) with NaN for missing numbers, and the codes of their classes.
+
+    The codes are read from the target column unless they are given.
+    """
     # Allocate once: concatenating parts at the end would take twice the memory.
     rows = np.empty((schema.n_rows, schema.encoder.n_encoded))
-    codes = np.empty(schema.n_rows, dtype=np.intp)
+    found = np.empty(schema.n_rows, dtype=np.intp) if codes is None else codes
     first = 0
     for chunk in table.chunks():
         stop = first + chunk.n_rows
         if stop > schema.n_rows:
             break
         schema.encoder.write(chunk, rows[first:stop])
-        codes[first:stop] = schema.target.codes(chunk)
+        if codes is None:
+            found[first:stop] = schema.target.codes(chunk)
         first = stop
     else:
         if first == schema.n_rows:
-            return rows, codes
+            return rows, found
     raise TableError(f"{table.name} changed while it was read: it had {schema.n_rows} rows at first.")
 
 

@@ -1,6 +1,7 @@
 """Data frames of any library and dicts of columns, as tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class FrameTable:
         names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
         self.columns = validate_names([str(name) for name in names], self.name)
         arrays = {str(name): np.asarray(frame[name]) for name in names}
+        for name, column in arrays.items():
+            _check_cells(name, column)
         self._columns = {name: _values(column) for name, column in arrays.items()}
         self._exact = {
             name: [str(value) for value in column.tolist()] for name, column in arrays.items() if _is_long(column)
@@ -42,6 +45,17 @@ class FrameTable:
         """Yield all rows at once."""
         if self._n_rows:
             yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact, kinds=self._kinds)
+
+
+def _check_cells(name: str, column: NDArray[Any]) -> None:
+    """Raise if a cell holds several values."""
+    kinds = set(map(type, column.tolist())) if column.dtype.kind == "O" else set()
+    if any(issubclass(kind, Collection) and not issubclass(kind, str) for kind in kinds):
+        row, value = next(pair for pair in enumerate(column.tolist()) if not isinstance(pair[1], str | Number))
+        raise TypeError(
+            f"column {name!r} holds {value!r} at row {row}, but a cell of this argument must be a string, a number or "
+            "missing."
+        )
 
 
 def _values(column: NDArray[Any]) -> Values:
