@@ -113,7 +113,7 @@ def _check_empty(model: "TableClassifier", table: "Table", options: argparse.Nam
     from softpolytope.tabular import Chunk, default_target
 
     if default_target(table) is None:
-        empty = Chunk(table.name, dict.fromkeys(table.columns, ()), (), "line")
+        empty = Chunk.empty(table)
         model.encode(empty)
         for name in options.keep:
             empty.cells(name)

@@ -20,16 +20,12 @@ MAX_EXACT = 2**53
 _INTEGER = re.compile(r"([-+]?)(0|[1-9][0-9]*)(?:\.0*)?")
 _BOOLEANS = (("False", "false", "FALSE", "0"), ("True", "true", "TRUE", "1"))
 
-# Text as it stands in the file, or numbers with NaN for missing values.
-Values: TypeAlias = Sequence[str] | FloatArray
 # Type of a column of a data frame or a Parquet file; text files do not tell.
 Kind: TypeAlias = Literal["bool", "int", "float", "str"]
 
 
-def parse_numbers(values: Values) -> FloatArray:
+def parse_numbers(values: Sequence[str]) -> FloatArray:
     """Return cells as numbers: NaN where a value is missing, infinity for anything but a finite number."""
-    if isinstance(values, np.ndarray):
-        return values
     try:
         numbers = np.fromiter(map(float, values), np.float64, len(values))
         # Python reads 1_000 as a number, and NAN in any case and with a sign; a table does not.
@@ -86,12 +82,6 @@ def is_normalized_integer(text: str) -> bool:
     return _INTEGER.fullmatch(text) is not None and normalize(text) == text
 
 
-def normalize_all(texts: Sequence[str]) -> list[str]:
-    """Return the normalized form of each text."""
-    known = {text: normalize(text) for text in set(texts)}
-    return [known[text] for text in texts]
-
-
 def make_aliases(texts: Sequence[str]) -> dict[str, int]:
     """Return the index of each text under all of its aliases, for `find_index`.
 
@@ -121,5 +111,4 @@ def find_index(text: str, aliases: Mapping[str, int]) -> int:
 
 def find_indices(texts: Sequence[str], aliases: Mapping[str, int]) -> IndexArray:
     """Return the index of each text, -1 where it is unknown."""
-    found = {text: find_index(text, aliases) for text in set(texts)}
-    return np.fromiter((found[text] for text in texts), np.intp, len(texts))
+    return np.array([find_index(text, aliases) for text in texts], dtype=np.intp)

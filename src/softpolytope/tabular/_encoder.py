@@ -70,7 +70,8 @@ class CategoryColumn:
 
     def write(self, chunk: Chunk, out: FloatArray) -> None:
         """Write zeros and ones into (rows, encoded columns)."""
-        codes = find_indices(chunk.texts(self.name), self.aliases)
+        found = chunk.codes(self.name)
+        codes = find_indices(found.texts, self.aliases)[found.indices]
         rows = np.flatnonzero(codes >= 0)
         out[:] = 0.0
         out[rows, codes[rows]] = 1.0
@@ -239,17 +240,18 @@ class _UnknownInColumn:
     def add(self, chunk: Chunk, encoded: FloatArray) -> None:
         """Count those of a chunk, given the encoded columns of this column."""
         self.has_known = self.has_known or bool(encoded[:, : len(self.column.categories)].any())
-        rows = np.flatnonzero(~encoded.any(axis=1)).tolist()
-        if not rows:
+        rows = np.flatnonzero(~encoded.any(axis=1))
+        if not len(rows):
             return
-        texts = chunk.texts(self.column.name)
+        codes = chunk.codes(self.column.name)
         if not self.n_rows:
-            text = texts[rows[0]]
-            self.first = f"{quote_cell(text) if text else 'no value'} at {chunk.locate(rows[0])}"
+            text = codes.texts[codes.indices[rows[0]]]
+            self.first = f"{quote_cell(text) if text else 'no value'} at {chunk.locate(int(rows[0]))}"
         self.n_rows += len(rows)
         if len(self.values) < MAX_SHOWN:
-            found = dict.fromkeys(texts[row] for row in rows if texts[row])
-            self.values.update(dict.fromkeys(list(found)[:MAX_SHOWN]))
+            indices, first = np.unique(codes.indices[rows], return_index=True)
+            found = [codes.texts[index] for index in indices[np.argsort(first)].tolist()]
+            self.values.update(dict.fromkeys([text for text in found if text][:MAX_SHOWN]))
 
     @property
     def count(self) -> str:

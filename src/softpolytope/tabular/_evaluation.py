@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from softpolytope._typing import FloatArray, IndexArray
-from softpolytope.estimators import SoftplusBase
+from softpolytope.estimators import RandomState, SoftplusBase
 from softpolytope.inspection import overlap_with_training
 from softpolytope.model import mean_log_loss
 from softpolytope.tabular._encoder import TableEncoder, UnknownCategories
@@ -112,7 +112,7 @@ def use_subfolder(classifier: SoftplusBase, name: str) -> None:
         classifier.set_params(checkpoint=replace(checkpoint, folder=Path(checkpoint.folder) / name))
 
 
-def split_rows(codes: IndexArray, test_size: float, random_state: Any) -> tuple[IndexArray, IndexArray] | None:
+def split_rows(codes: IndexArray, test_size: float, random_state: RandomState) -> tuple[IndexArray, IndexArray] | None:
     """Return indices of training and test rows, stratified by class; None if some class has too few rows.
 
     Every class needs a training row: a model that does not know a class cannot be tested on it.

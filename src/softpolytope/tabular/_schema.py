@@ -1,17 +1,17 @@
 """Schema of a table: which columns hold numbers, categories, or nothing that a model can use."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from softpolytope._typing import FloatArray, IndexArray
 from softpolytope.exceptions import ColumnError, TableError
-from softpolytope.tabular._cells import join_names, normalize_all, parse_numbers, quote_cell
+from softpolytope.tabular._cells import join_names, normalize, quote_cell
 from softpolytope.tabular._encoder import CategoryColumn, Column, NumericColumn, TableEncoder
 from softpolytope.tabular._table import Chunk, Table
-from softpolytope.tabular._target import MAX_CLASSES, Target, infer_target, label_texts
+from softpolytope.tabular._target import MAX_CLASSES, Target, infer_target, label_codes
 
 MAX_CATEGORIES = 100
 # Distinct texts that are stored for a column; further ones are not counted.
@@ -83,33 +83,36 @@ class ColumnSummary:
     def update(self, chunk: Chunk) -> None:
         """Add the rows of a chunk."""
         if self.is_categorical:
-            self._add_texts(normalize_all(chunk.texts(self.name)))
+            codes = chunk.codes(self.name)
+            self._add_texts(map(normalize, codes.texts), codes.counts())
             return
-        values = chunk.values(self.name)
+        column = chunk.column(self.name)
         # In a typed source a number that is not finite is an error; in a text file it is text.
-        numbers = chunk.numbers(self.name) if isinstance(values, np.ndarray) else parse_numbers(values)
+        numbers = chunk.numbers(self.name) if column.is_numeric else column.numbers()
         is_missing, is_text = np.isnan(numbers), np.isinf(numbers)
         is_number = ~(is_missing | is_text)
         for kind, mask in (("text", is_text), ("number", is_number)):
             if kind not in self.first and mask.any():
                 row = int(np.argmax(mask))
-                self.first[kind] = f"{quote_cell(values[row])} at {chunk.locate(row)}"
-        self._add_texts([str(values[row]) for row in np.flatnonzero(is_text).tolist()])
+                self.first[kind] = f"{quote_cell(column.cell(row))} at {chunk.locate(row)}"
+        if is_text.any():
+            codes = column.codes().select(np.flatnonzero(is_text))
+            self._add_texts(codes.texts, codes.counts())
         self.n_numbers += int(is_number.sum())
         self.n_missing += int(is_missing.sum())
         known = numbers[is_number]
         self.is_integer = self.is_integer and bool((known == np.floor(known)).all())
         self.max_abs = max(self.max_abs, float(np.abs(known).max(initial=0.0)))
 
-    def _add_texts(self, texts: Sequence[str]) -> None:
-        for text in texts:
+    def _add_texts(self, texts: Iterable[str], counts: IndexArray) -> None:
+        """Add texts, each as often as it occurs."""
+        for text, count in zip(texts, counts.tolist(), strict=True):
             if not text:
-                self.n_missing += 1
+                self.n_missing += count
                 continue
-            self.n_texts += 1
-            if text in self.texts:
-                self.has_repeats = True
-            elif len(self.texts) <= self.max_texts:
+            self.n_texts += count
+            self.has_repeats = self.has_repeats or count > 1 or text in self.texts
+            if len(self.texts) <= self.max_texts:
                 self.texts[text] = None
 
     def infer_column(self, max_categories: int) -> Column:
@@ -193,8 +196,8 @@ def infer_schema(table: Table, selection: ColumnSelection, target: Target | None
             summary.update(chunk)
         if selection.target is not None:
             if len(labels) <= MAX_CLASSES:
-                labels.update(label_texts(chunk, selection.target))
-            kind = chunk.kinds.get(selection.target)
+                labels.update(label_codes(chunk, selection.target).texts)
+            kind = chunk.column(selection.target).kind
         n_rows += chunk.n_rows
     if n_rows == 0:
         raise TableError(f"{table.name} has no rows below its header.")

@@ -1,7 +1,7 @@
 """Tables as chunks of rows with named columns."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Protocol, TypeAlias
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from softpolytope._typing import FloatArray
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._cells import MISSING, Kind, Values, format_number, join_names, parse_numbers, quote_cell
+from softpolytope.tabular._cells import join_names, quote_cell
+from softpolytope.tabular._columns import Codes, Column, NumberColumn, TextColumn
 
 MAX_COLUMNS = 100_000
 
@@ -19,13 +20,15 @@ class Chunk:
     """Consecutive rows of a table, by column."""
 
     source: str  # the file, for messages
-    columns: Mapping[str, Values]
+    columns: Mapping[str, Column]
     lines: Sequence[int]  # number of each row in the source
     unit: str  # what `lines` counts: "line" or "row"
     absent: float | None = None  # the value of columns that do not occur; None where that is an error
-    # Texts of numeric columns with more digits than `columns` can hold, empty where a value is missing.
-    exact: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of columns with values of one kind
+
+    @classmethod
+    def empty(cls, table: "Table") -> "Chunk":
+        """Return no rows of a table."""
+        return cls(table.name, {name: TextColumn(()) for name in table.columns}, (), "line")
 
     @property
     def n_rows(self) -> int:
@@ -40,49 +43,44 @@ class Chunk:
         """Return whether there is a column of this name."""
         return name in self.columns or (self.absent is not None and name.isdigit())
 
-    def values(self, name: str) -> Values:
-        """Return the cells of a column."""
+    def column(self, name: str) -> Column:
+        """Return a column."""
         if name in self.columns:
             return self.columns[name]
         if not self.has(name) or self.absent is None:
             raise TableError(f"{self.source} has no column {name!r}; it has {join_names(self.columns)}.")
-        return np.full(self.n_rows, self.absent)
+        return NumberColumn(np.full(self.n_rows, self.absent), None)
 
     def numbers(self, name: str) -> FloatArray:
         """Return a column as numbers, NaN where a value is missing; raise if a cell is anything else."""
-        values = self.values(name)
-        numbers = parse_numbers(values)
+        column = self.column(name)
+        numbers = column.numbers()
         is_bad = np.isinf(numbers)
         if is_bad.any():
             row = int(np.argmax(is_bad))
             raise TableError(
-                f"{self.locate(row)}, column {name!r}: {quote_cell(values[row])} is not a finite number. "
+                f"{self.locate(row)}, column {name!r}: {quote_cell(column.cell(row))} is not a finite number. "
                 "Correct the cell, or leave it empty if its value is unknown."
             )
         return numbers
 
-    def texts(self, name: str) -> Sequence[str]:
-        """Return a column as text, empty where a value is missing."""
-        texts = self.cells(name)
-        if MISSING.isdisjoint(texts):
-            return texts
-        return ["" if text in MISSING else text for text in texts]
+    def codes(self, name: str) -> Codes:
+        """Return a column as codes of texts, "" where a value is missing."""
+        return self.column(name).codes().with_missing()
 
-    def cells(self, name: str) -> Sequence[str]:
+    def texts(self, name: str) -> list[str]:
+        """Return a column as text, empty where a value is missing."""
+        return self.codes(name).to_list()
+
+    def cells(self, name: str) -> list[str]:
         """Return a column as it stands in the file, where NA is a text like any other."""
-        if name in self.exact:
-            return self.exact[name]
-        values = self.values(name)
-        return [format_number(value) for value in values.tolist()] if isinstance(values, np.ndarray) else values
+        return self.column(name).codes().to_list()
 
     def select(self, rows: Sequence[int]) -> "Chunk":
         """Return some of the rows."""
-        columns: dict[str, Values] = {
-            name: values[list(rows)] if isinstance(values, np.ndarray) else [values[row] for row in rows]
-            for name, values in self.columns.items()
-        }
-        exact = {name: [texts[row] for row in rows] for name, texts in self.exact.items()}
-        return replace(self, columns=columns, lines=[self.lines[row] for row in rows], exact=exact)
+        indices = np.asarray(rows, dtype=np.intp)
+        columns = {name: column.select(indices) for name, column in self.columns.items()}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in rows])
 
 
 class Table(Protocol):

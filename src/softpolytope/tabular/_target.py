@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from softpolytope._typing import FloatArray, IndexArray
 from softpolytope.exceptions import TableError
 from softpolytope.tabular._cells import MAX_EXACT, Kind, find_index, format_number, join_names, make_aliases, quote_cell
+from softpolytope.tabular._columns import Codes
 from softpolytope.tabular._table import Chunk
 
 MAX_CLASSES = 100
@@ -37,14 +38,14 @@ class Target:
 
     def codes(self, chunk: Chunk) -> IndexArray:
         """Return the index of each row's class; raise if a label is not one of the classes."""
-        texts = label_texts(chunk, self.name)
+        labels = label_codes(chunk, self.name)
         aliases = make_aliases([_format_label(label) for label in self.classes])
-        known = {text: self._find_code(text, aliases) for text in set(texts)}
-        codes = np.fromiter((known[text] for text in texts), np.intp, len(texts))
+        known = np.array([self._find_code(text, aliases) for text in labels.texts], dtype=np.intp)
+        codes: IndexArray = known[labels.indices]
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             raise TableError(
-                f"{chunk.locate(row)}, column {self.name!r}: {quote_cell(texts[row])} is not one of the classes "
+                f"{chunk.locate(row)}, column {self.name!r}: {quote_cell(labels.cell(row))} is not one of the classes "
                 f"{join_names(self.classes)}. Correct it, or remove the row."
             )
         return codes
@@ -60,15 +61,16 @@ def _format_label(label: Label) -> str:
     return format_number(label) if isinstance(label, float) else str(label)
 
 
-def label_texts(chunk: Chunk, name: str) -> Sequence[str]:
-    """Return the labels of rows as text; raise if one is missing."""
-    texts = chunk.texts(name)
-    if "" in texts:
-        row = list(texts).index("")
+def label_codes(chunk: Chunk, name: str) -> Codes:
+    """Return the labels of rows as codes of texts; raise if one is missing."""
+    labels = chunk.codes(name)
+    is_missing = np.array([not text for text in labels.texts], dtype=bool)
+    if is_missing.any():
+        row = int(np.argmax(is_missing[labels.indices]))
         raise TableError(
             f"{chunk.locate(row)}, column {name!r} has no value, but it is the column to predict. Remove such rows."
         )
-    return texts
+    return labels
 
 
 def infer_target(name: str, labels: Iterable[str], kind: Kind | None = None) -> Target:

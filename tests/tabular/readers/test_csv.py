@@ -98,7 +98,7 @@ def test_missing_has_the_same_names_for_numbers_and_texts(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("c\nNAN\nNaN\n")
     (chunk,) = read(path)
-    assert np.isnan(parse_numbers(chunk.values("c"))).tolist() == [False, True]
+    assert np.isnan(chunk.column("c").numbers()).tolist() == [False, True]
     assert chunk.texts("c") == ["NAN", ""]
     assert list(chunk.cells("c")) == ["NAN", "NaN"]
 

@@ -37,7 +37,7 @@ def test_parquet(tmp_path, monkeypatch):
     assert chunk.texts("d") == ["1970-01-01", "1970-01-02", ""]
     assert chunk.locate(2).endswith("a.parquet, row 2")
     parquet.write_table(pa.table({"l": [[1], [2]]}), path)
-    with pytest.raises(TableError, match=r"column 'l' is of type list"):
+    with pytest.raises(TableError, match=r"column 'l' is of type List"):
         open_table(path)
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(TableError, match="damaged or not a Parquet file"):

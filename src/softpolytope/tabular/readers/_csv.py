@@ -1,18 +1,23 @@
-"""CSV files, read in chunks by the standard library."""
+"""CSV files, read in chunks by pyarrow where it is installed and the file is plain, else by the standard library."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._cells import Values
+from softpolytope.tabular._columns import Column, TextColumn, import_arrow
 from softpolytope.tabular._table import Chunk, validate_names
+from softpolytope.tabular.readers._csv_blocks import parse_block, read_blocks
 
 # Cells of a chunk; a cell of text takes about 60 bytes.
 CELLS = 400_000
 MAX_LINE = 10_000_000  # characters
+# Smaller files are read before pyarrow is imported.
+MIN_BYTES_FOR_ARROW = 500_000
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELIMITERS = ",;\t|"
 # Ends of lines whose last cell has a trailing blank.
 BLANK_ENDS = (" \n", " \r\n", " \r", " ")
@@ -30,8 +35,9 @@ class CsvTable:
             first = _first_line(file, path)
             self._delimiter = delimiter or max(DELIMITERS, key=first.count)
             file.seek(0)
-            for _, names in self._records(file):
+            for line, names in self._records(file):
                 self.columns = validate_names([name.strip() for name in names], self.name)
+                self._n_header_lines = line
                 break
             else:
                 raise TableError(f"{path} is empty. It needs a first line with the names of the columns.")
@@ -42,15 +48,44 @@ class CsvTable:
         return str(self._path)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows after the header; blank lines are skipped."""
+        """Yield the rows after the header; blank lines are skipped.
+
+        pyarrow reads blocks of a large file. From the first block that it cannot be trusted with, the standard library
+        reads the rest, which knows the line of every error.
+        """
+        line, start = self._n_header_lines, self._find_body()
+        if self._path.stat().st_size >= MIN_BYTES_FOR_ARROW and import_arrow() is not None:
+            for block in read_blocks(self._path, start, self._delimiter):
+                columns = None if block is None else parse_block(block, len(self.columns), self._delimiter)
+                if block is None or columns is None:
+                    break
+                if len(block.lines):
+                    lines = (block.lines + line).tolist()
+                    yield Chunk(self.name, dict(zip(self.columns, columns, strict=True)), lines, "line")
+                line += block.n_lines
+                start += block.n_bytes
+            else:
+                return
+        yield from self._read_slowly(start, line)
+
+    def _find_body(self) -> int:
+        """Return the number of bytes before the first row."""
+        with _open(self._path) as file:
+            header = "".join(file.readline() for _ in range(self._n_header_lines))
+        with self._path.open("rb") as raw:
+            n_mark = len(BYTE_ORDER_MARK) if raw.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK else 0
+        return n_mark + len(header.encode())
+
+    def _read_slowly(self, start: int, n_lines: int) -> Iterator[Chunk]:
+        """Yield the rows from a byte on, before which there are so many lines."""
         n_columns = len(self.columns)
         at_once = max(1, CELLS // n_columns)
-        with _open(self._path) as file:
-            records = self._records(file)
-            next(records)
+        with self._path.open("rb") as raw:
+            raw.seek(start)
+            file = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             rows: list[list[str]] = []
             lines: list[int] = []
-            for line, row in records:
+            for line, row in self._records(file, n_lines):
                 if len(row) != n_columns:
                     raise TableError(
                         f"{self.name}, line {line}: {len(row)} cells, but the header has {n_columns}. "
@@ -65,21 +100,21 @@ class CsvTable:
                 yield self._chunk(rows, lines)
 
     def _chunk(self, rows: list[list[str]], lines: list[int]) -> Chunk:
-        columns: dict[str, Values] = dict(zip(self.columns, zip(*rows, strict=True), strict=True))
+        columns: dict[str, Column] = dict(zip(self.columns, map(TextColumn, zip(*rows, strict=True)), strict=True))
         return Chunk(self.name, columns, lines, "line")
 
-    def _records(self, file: TextIO) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the cells of every line that has any."""
+    def _records(self, file: TextIO, n_lines: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the cells of every line that has any, after so many others."""
         stripper = _Stripper(self._delimiter)
         reader = csv.reader(self._lines(file, stripper), delimiter=self._delimiter, strict=True, skipinitialspace=True)
         try:
             for row in reader:
                 stripper.is_start = True
                 if row:
-                    yield reader.line_num, row
+                    yield n_lines + reader.line_num, row
         except csv.Error as error:
             raise TableError(
-                f"{self.name}, line {reader.line_num}: {error}. Check that all quotes are closed."
+                f"{self.name}, line {n_lines + reader.line_num}: {error}. Check that all quotes are closed."
             ) from None
         except UnicodeError:
             raise TableError(f"{self.name} {_undecodable(self._path)}") from None

@@ -1,19 +1,21 @@
-"""Data frames of any library and dicts of columns, as tables."""
+"""Data frames of any library, Arrow tables, arrays and dicts of columns, as tables."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from numbers import Number
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._cells import MAX_EXACT, Kind, Values
+from softpolytope.tabular._cells import Kind, format_number
+from softpolytope.tabular._columns import MIN_CELLS_FOR_ARROW, Codes, Column, NumberColumn, TextColumn, import_arrow
 from softpolytope.tabular._table import Chunk, validate_names
 
 # Texts of the missing values of data frames, besides None and NaN.
 MISSING_OBJECTS = ("<NA>", "NaT")
-_KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str", "T": "str"}
 # A bool is also an int in Python: the first match counts.
 _TYPES: list[tuple[type | tuple[type, ...], Kind]] = [
     ((bool, np.bool_), "bool"), ((int, np.integer), "int"), ((float, np.floating), "float"), (str, "str"),
@@ -26,17 +28,9 @@ class FrameTable:
     name = "the table"
 
     def __init__(self, frame: Any) -> None:  # a data frame of any library, or a dict
-        names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
-        self.columns = validate_names([str(name) for name in names], self.name)
-        arrays = {str(name): np.asarray(frame[name]) for name in names}
-        for name, column in arrays.items():
-            _check_cells(name, column)
-        self._columns = {name: _values(column) for name, column in arrays.items()}
-        self._exact = {
-            name: [str(value) for value in column.tolist()] for name, column in arrays.items() if _is_long(column)
-        }
-        self._kinds = {name: kind for name, column in arrays.items() if (kind := _kind(column)) is not None}
-        lengths = {len(values) for values in self._columns.values()}
+        self._columns = read_columns(frame, self.name)
+        self.columns = tuple(self._columns)
+        lengths = {len(column) for column in self._columns.values()}
         if len(lengths) > 1:
             raise TableError(f"the columns of the table have different lengths: {sorted(lengths)}.")
         self._n_rows = lengths.pop() if lengths else 0
@@ -44,43 +38,103 @@ class FrameTable:
     def chunks(self) -> Iterator[Chunk]:
         """Yield all rows at once."""
         if self._n_rows:
-            yield Chunk(self.name, self._columns, range(self._n_rows), "row", exact=self._exact, kinds=self._kinds)
+            yield Chunk(self.name, self._columns, range(self._n_rows), "row")
 
 
-def _check_cells(name: str, column: NDArray[Any]) -> None:
-    """Raise if a cell holds several values."""
-    kinds = set(map(type, column.tolist())) if column.dtype.kind == "O" else set()
-    if any(issubclass(kind, Collection) and not issubclass(kind, str) for kind in kinds):
-        row, value = next(pair for pair in enumerate(column.tolist()) if not isinstance(pair[1], str | Number))
-        raise TypeError(
-            f"column {name!r} holds {value!r} at row {row}, but a cell of this argument must be a string, a number or "
-            "missing."
+def read_columns(frame: Any, source: str) -> dict[str, Column]:  # a data frame of any library, or a dict
+    """Return the columns by name; raise unless all of them hold plain values."""
+    if isinstance(frame, Mapping):
+        names = validate_names([str(name) for name in frame], source)
+        return {name: _column(name, values, source) for name, values in zip(names, frame.values(), strict=True)}
+    given = getattr(frame, "column_names", getattr(frame, "columns", None))  # columns of an Arrow table are its data
+    names = () if given is None else validate_names([str(name) for name in given], source)
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        if not hasattr(frame, "__arrow_c_stream__"):
+            raise TypeError(
+                f"a table must be a path, a data frame, an Arrow table, a dict of columns or an array; got "
+                f"{type(frame)}."
+            ) from None
+        table = nw.from_arrow(frame, backend="pyarrow")
+    names = names or validate_names(table.columns, source)
+    columns = zip(names, table.iter_columns(), strict=True)
+    return {name: _series_column(name, series, source) for name, series in columns}
+
+
+def _column(name: str, values: Any, source: str) -> Column:  # a series of any library, an array or a sequence
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _series_column(name, series, source)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # of sequences of different lengths
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+    if array.dtype.kind in "iuf":
+        return NumberColumn(array, "float" if array.dtype.kind == "f" else "int")
+    if array.dtype.kind == "b":
+        return _boolean_column(array, np.zeros(len(array), dtype=bool))
+    if array.dtype.kind == "U":
+        return TextColumn(array.tolist(), "str")
+    return _object_column(name, array.astype(object).tolist(), source)
+
+
+def _series_column(name: str, series: "nw.Series[Any]", source: str) -> Column:
+    kind = series.dtype
+    if kind.is_float():
+        return NumberColumn(series.to_numpy(), "float")
+    if kind.is_integer():
+        is_missing = series.is_null().to_numpy() if series.null_count() else None
+        return NumberColumn((series if is_missing is None else series.fill_null(0)).to_numpy(), "int", is_missing)
+    if kind == nw.Boolean:
+        is_missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        return _boolean_column(np.asarray(series.fill_null(value=False).to_numpy(), dtype=bool), is_missing)
+    if kind in (nw.Categorical, nw.Enum):
+        series = series.cast(nw.String)
+    if series.dtype == nw.String:
+        is_long = len(series) >= MIN_CELLS_FOR_ARROW and import_arrow() is not None
+        texts = series.to_arrow() if is_long else [_text(value) for value in series.to_list()]
+        return TextColumn(texts, "str" if kind == nw.String else None)
+    if kind.is_nested() or kind == nw.Binary:
+        raise TableError(
+            f"{source}: column {name!r} is of type {str(kind)[:60]}, which is neither a number nor text. Write the "
+            "table without it, or with its parts as separate columns."
         )
+    return _object_column(name, series.to_list(), source)
 
 
-def _values(column: NDArray[Any]) -> Values:
-    if column.dtype.kind in "iuf":
-        return np.asarray(column, dtype=np.float64)
-    if column.dtype.kind == "M":
-        return ["" if np.isnat(value) else str(value) for value in column]
-    return [_text(value) for value in column.tolist()]
+def _boolean_column(values: NDArray[np.bool_], is_missing: NDArray[np.bool_]) -> Codes:
+    """Return the texts False and True, and "" where a value is missing."""
+    codes = Codes(np.where(is_missing, 2, values.astype(np.intp)), ("False", "True", ""), "bool")
+    return codes.select(np.arange(len(values)))
 
 
-def _kind(column: NDArray[Any]) -> Kind | None:
-    """Return the kind of the values, None if there are several kinds or another one."""
-    if column.dtype.kind != "O":
-        return _KINDS.get(column.dtype.kind)
-    types = {kind for kind in set(map(type, column.tolist())) if kind is not type(None)}
-    found = {next((name for base, name in _TYPES if issubclass(kind, base)), None) for kind in types}
-    return found.pop() if len(found) == 1 else "float" if found == {"int", "float"} else None
-
-
-def _is_long(column: NDArray[Any]) -> bool:
-    """Return whether there are integers with more digits than a double can hold."""
-    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= MAX_EXACT).any())
+def _object_column(name: str, values: Sequence[object], source: str) -> TextColumn:
+    """Return the texts of Python objects; raise if a cell holds several values."""
+    types = set(map(type, values)) - {type(None)}
+    if any(issubclass(kind, Collection) and not issubclass(kind, str) for kind in types):
+        row, value = next(pair for pair in enumerate(values) if not isinstance(pair[1], str | Number | None))
+        raise TypeError(
+            f"{source}: column {name!r} holds {str(value)[:60]} at row {row}, but a cell of this argument must be a "
+            "string, a number or missing."
+        )
+    kinds = {next((kind for base, kind in _TYPES if issubclass(item, base)), None) for item in types}
+    kind = kinds.pop() if len(kinds) == 1 else "float" if kinds == {"int", "float"} else None
+    return TextColumn([_text(value) for value in values], kind)
 
 
 def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return _decimal_text(value)
     # NaN differs from itself; pandas.NA has no truth value and is recognized by its text.
     is_missing = value is None or (isinstance(value, float) and value != value) or str(value) in MISSING_OBJECTS  # noqa: PLR0124
     return "" if is_missing else str(value)
+
+
+def _decimal_text(value: Decimal) -> str:
+    """Format a decimal like a double, or with all its digits if a double cannot hold them."""
+    text = format_number(float(value))
+    return text if not value.is_finite() or Decimal(text) == value else f"{value.normalize():f}"

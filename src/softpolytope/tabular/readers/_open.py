@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -10,7 +9,7 @@ from softpolytope.exceptions import TableError
 from softpolytope.tabular._table import Table, TableSource
 from softpolytope.tabular.readers._csv import CsvTable
 from softpolytope.tabular.readers._frames import FrameTable
-from softpolytope.tabular.readers._parquet import ArrowTable, ParquetTable
+from softpolytope.tabular.readers._parquet import ParquetTable
 from softpolytope.tabular.readers._svmlight import LABEL, SvmlightTable
 
 Format = Literal["csv", "parquet", "svmlight"]
@@ -50,12 +49,8 @@ def open_table(source: TableSource, *, file_format: Format | None = None, delimi
     kind = type(source)
     if hasattr(kind, "chunks") and hasattr(kind, "name"):
         return cast("Table", source)
-    if hasattr(kind, "schema") and hasattr(kind, "column_names"):
-        return ArrowTable(source)
     if not isinstance(source, str | os.PathLike):
-        if isinstance(source, Mapping) or hasattr(source, "columns"):
-            return FrameTable(source)
-        raise TypeError(f"a table must be a path, a data frame, an Arrow table or a dict of columns; got {kind}.")
+        return FrameTable(source)
     path = Path(source)
     _check_file(path)
     found = file_format or SUFFIXES.get(path.suffix.lower())

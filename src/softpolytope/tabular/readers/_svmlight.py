@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from softpolytope.exceptions import TableError
-from softpolytope.tabular._cells import Values
+from softpolytope.tabular._columns import Column, NumberColumn, TextColumn
 from softpolytope.tabular._table import Chunk
 
 LABEL = "label"
@@ -66,8 +66,8 @@ class SvmlightTable:
         for row, (_, _, cells) in enumerate(part):
             for index, value in cells.items():
                 dense[place[index], row] = value
-        columns: dict[str, Values] = {str(index): dense[number] for index, number in place.items()}
-        columns[LABEL] = [label for _, label, _ in part]
+        columns: dict[str, Column] = {str(index): NumberColumn(dense[number], None) for index, number in place.items()}
+        columns[LABEL] = TextColumn([label for _, label, _ in part])
         return Chunk(self.name, columns, [line for line, _, _ in part], "line", absent=0.0)
 
     def _records(self) -> Iterator[tuple[int, str, dict[int, float]]]:
