@@ -10,8 +10,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 
 from softpolytope._typing import FloatArray, IndexArray
 from softpolytope.estimators import RandomState, SoftplusBase
@@ -117,6 +115,8 @@ def split_rows(codes: IndexArray, test_size: float, random_state: RandomState) -
 
     Every class needs a training row: a model that does not know a class cannot be tested on it.
     """
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415  # predictions start without it
+
     try:
         train, test = train_test_split(
             np.arange(len(codes)), test_size=test_size, stratify=codes, random_state=random_state
@@ -163,6 +163,8 @@ def score_probabilities(probabilities: FloatArray, codes: IndexArray) -> dict[st
 
 def score_baselines(train: EncodedRows, test: EncodedRows, labels: NDArray[Any], class_weight: ClassWeight) -> Scores:
     """Score a majority vote, and logistic regression on standardized columns with the same class weights."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # predictions start without it
+
     n_classes = len(labels)
     counts = np.bincount(train.codes, train.weights, n_classes)
     shares = counts / counts.sum()

@@ -46,10 +46,11 @@ def read_columns(frame: Any, source: str) -> dict[str, Column]:  # a data frame 
     if isinstance(frame, Mapping):
         names = validate_names([str(name) for name in frame], source)
         return {name: _column(name, values, source) for name, values in zip(names, frame.values(), strict=True)}
-    given = getattr(frame, "column_names", getattr(frame, "columns", None))  # columns of an Arrow table are its data
-    names = () if given is None else validate_names([str(name) for name in given], source)
     try:
         table = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        validate_names([str(name) for name in frame.columns], source)
+        raise
     except TypeError:
         if not hasattr(frame, "__arrow_c_stream__"):
             raise TypeError(
@@ -57,7 +58,7 @@ def read_columns(frame: Any, source: str) -> dict[str, Column]:  # a data frame 
                 f"{type(frame)}."
             ) from None
         table = nw.from_arrow(frame, backend="pyarrow")
-    names = names or validate_names(table.columns, source)
+    names = validate_names([str(name) for name in table.columns], source)
     columns = zip(names, table.iter_columns(), strict=True)
     return {name: _series_column(name, series, source) for name, series in columns}
 
