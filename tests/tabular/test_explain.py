@@ -1,8 +1,11 @@
 """Explanations in terms of raw columns: votes, and the nearest change of prediction."""
 
+import numpy as np
 from tables import FEATURES, customers, fitted, raw_row, write_csv
 
 from softpolytope import SoftplusClassifier, TableClassifier
+from softpolytope.geometry import inequality
+from softpolytope.model import Features
 from softpolytope.tabular import open_table
 from softpolytope.tabular._explain import explain_rows, named_polytopes, nearest_change
 from softpolytope.tabular._table import rows_at
@@ -44,6 +47,23 @@ def test_no_other_decision():
     change = nearest_change(model, chunk)
     assert not change.is_found
     assert "no change of prediction was found" in change.in_words()
+
+
+def test_half_spaces_name_categories_as_statements():
+    """In brackets within a sum, without a number where one decides alone; NaN is a statement, too."""
+    table = {"city": ["Oslo", "Rome", "Bonn", None] * 20, "n": [0.0, 1.0] * 40}
+    classifier = SoftplusClassifier(inference="map", n_restarts=1, random_state=0)
+    model = TableClassifier(classifier).fit(table, [1, 0, 0, 0] * 20)
+    assert model.encoder_.terms == ("[city is Bonn]", "[city is Oslo]", "[city is Rome]", "[city is missing]", "n")
+    text = str(model.polytopes())
+    assert "[city is Oslo]" in text
+    assert "city=" not in text
+    known = Features(model.encoder_.terms, np.ones(5), np.zeros(5), np.ones(5))
+    normal = np.array([0.0, 2.0, 0.0, 0.0, 0.0])
+    assert inequality(normal, 0.7, known) == "city is Oslo"
+    assert inequality(-normal, -0.7, known) == "not [city is Oslo]"
+    assert inequality(normal, 2.7, known) == "[city is Oslo] > 1.35"  # which never holds
+    assert inequality(np.array([0.0, 2.0, 0.0, 0.0, 1.0]), 0.7, known) == "[city is Oslo] + 0.5 n > 0.35"
 
 
 def test_reasons_name_the_columns():

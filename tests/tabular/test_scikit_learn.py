@@ -127,7 +127,7 @@ def test_methods_are_those_of_the_classifier(frame):
     assert np.array_equal(model.predict_interval(X, 0.5), inner.predict_interval(rows, 0.5))
     assert model.score(X, y) == inner.score(rows, y)
     assert model.classes_.tolist() == ["no", "yes"]
-    assert {"city=Oslo", "age"} <= set(model.polytopes()[0].features.names)
+    assert {"[city is Oslo]", "age"} <= set(model.polytopes()[0].features.names)
     assert set(model.explain(X[:2]).experts["feature"]) <= set(model.feature_names_)
     (change,) = model.counterfactual(X[:1], fixed=["size"])
     assert change.predicted == model.predict(X[:1])[0]

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
                 rows,
                 model.classes_[codes],
                 path,
-                feature_names=list(model.feature_names_),
+                feature_names=list(model.encoder_.terms),
                 title=options.title or Path(options.model).name,
                 baselines=baselines,
                 held_out=held_out,

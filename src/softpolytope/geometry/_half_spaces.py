@@ -127,6 +127,9 @@ def n_criteria_met(draw: Draws, X: Design, threshold: float = 0.5) -> IndexArray
 def inequality(normal: FloatArray, offset: float, features: Features, max_terms: int = 5) -> str:
     """Write normal . x > offset as text, scaled so that the feature of the largest effect comes first without a factor.
 
+    A name in square brackets is a statement, whose feature is one where it holds and zero elsewhere: it needs no number
+    if it decides alone.
+
     Examples
     --------
     >>> import numpy as np
@@ -135,6 +138,11 @@ def inequality(normal: FloatArray, offset: float, features: Features, max_terms:
     >>> known = Features(("income", "age"), np.array([1.0, 10.0]), np.zeros(2), np.ones(2))
     >>> inequality(np.array([-2.0, -0.08]), -6.2, known)
     'income + 0.04 age < 3.1'
+    >>> known = Features(("[city is Oslo]", "age"), np.array([0.5, 10.0]), np.zeros(2), np.ones(2))
+    >>> inequality(np.array([2.0, 0.0]), 0.7, known)
+    'city is Oslo'
+    >>> inequality(np.array([2.0, 0.1]), 0.7, known)
+    '[city is Oslo] + 0.05 age > 0.35'
     """
     sizes = np.abs(normal * features.scale)
     order = np.argsort(-sizes, kind="stable")
@@ -142,6 +150,9 @@ def inequality(normal: FloatArray, offset: float, features: Features, max_terms:
     if sizes[lead] == 0.0:
         return "any x" if offset < 0.0 else "no x"
     shown = [column for column in order if sizes[column] >= MIN_TERM * sizes[lead]]
+    bound = offset / normal[lead]
+    if len(shown) == 1 and features.names[lead].startswith("[") and 0.0 <= bound < 1.0:
+        return f"not {features.names[lead]}" if normal[lead] < 0.0 else features.names[lead][1:-1]
     parts = [features.names[lead]]
     for column in shown[1:max_terms]:
         ratio = normal[column] / normal[lead]
@@ -150,7 +161,7 @@ def inequality(normal: FloatArray, offset: float, features: Features, max_terms:
     if len(shown) > max_terms:
         n_left = len(shown) - max_terms
         parts.append(f"+ {n_left} smaller term" + "s" * (n_left > 1))
-    return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {_format_number(offset / normal[lead], 3)}"
+    return f"{' '.join(parts)} {'<' if normal[lead] < 0.0 else '>'} {_format_number(bound, 3)}"
 
 
 def _format_number(value: float, n_digits: int) -> str:

@@ -35,6 +35,11 @@ class NumericColumn:
         """Name of the column itself."""
         return (self.name,)
 
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Name in formulas."""
+        return (self.name,)
+
     def write(self, chunk: Chunk, out: FloatArray) -> None:
         """Write numbers, NaN where one is missing, into (rows, 1)."""
         out[:, 0] = chunk.numbers(self.name)
@@ -61,6 +66,12 @@ class CategoryColumn:
         """Names such as color=blue, color=red, color is missing."""
         names = tuple(f"{self.name}={category}" for category in self.categories)
         return (*names, f"{self.name} is missing") if self.has_missing else names
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Statements such as [color is blue], [color is missing], which are one in formulas where they hold."""
+        names = tuple(f"[{self.name} is {category}]" for category in self.categories)
+        return (*names, f"[{self.name} is missing]") if self.has_missing else names
 
     @property
     def aliases(self) -> dict[str, int]:
@@ -100,6 +111,11 @@ class TableEncoder:
     def encoded_names(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the encoded columns in formulas."""
+        return tuple(term for column in self.columns for term in column.terms)
 
     @property
     def n_encoded(self) -> int:

@@ -1,5 +1,6 @@
 """Explanations of rows in terms of the raw columns: votes of the experts, and the nearest change of prediction."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -166,8 +167,10 @@ def _list_changes(model: "TableClassifier", row: Chunk, before: FloatArray, afte
 
 
 def named_polytopes(model: "TableClassifier", threshold: float = 0.5) -> Polytopes:
-    """Return the half-spaces with the names of the encoded columns."""
-    return model.named_classifier().polytopes(threshold)
+    """Return the half-spaces in terms of the raw columns, with categories as statements: [color is blue]."""
+    named = copy.copy(model.classifier_)
+    named.feature_names_in_ = np.array(model.encoder_.terms, dtype=object)
+    return named.polytopes(threshold)
 
 
 def explain_rows(

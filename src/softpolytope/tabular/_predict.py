@@ -93,7 +93,10 @@ def predict_interval(model: "TableClassifier", X: Rows, level: float = 0.89) -> 
 
 
 def polytopes(model: "TableClassifier", threshold: float = 0.5) -> Polytopes:
-    """Return the half-spaces of every expert, with the names of the encoded columns; print it to read it."""
+    """Return the half-spaces of every expert in terms of the raw columns; print it to read it.
+
+    A category is a statement in square brackets, such as [city is Oslo], which is one where it holds and else zero.
+    """
     check_is_fitted(model)
     return named_polytopes(model, threshold)
 
