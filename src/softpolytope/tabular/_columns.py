@@ -37,6 +37,11 @@ class Column(Protocol):
         """Whether the source has numbers rather than text."""
         ...
 
+    @property
+    def is_category(self) -> bool:
+        """Whether the source declares that these are categories, whatever they look like."""
+        ...
+
     def __len__(self) -> int: ...
 
     def numbers(self) -> FloatArray:
@@ -64,6 +69,7 @@ class Codes:
     texts: Sequence[str]  # distinct
     kind: Kind | None = None
     is_numeric = False
+    is_category = False
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -104,6 +110,7 @@ class NumberColumn:
     """Cells of a typed source of numbers."""
 
     is_numeric = True
+    is_category = False
 
     def __init__(self, values: NDArray[Any], kind: Kind | None, is_missing: NDArray[np.bool_] | None = None) -> None:
         self._values, self.kind, self._is_missing = values, kind, is_missing
@@ -140,8 +147,14 @@ class TextColumn:
 
     is_numeric = False
 
-    def __init__(self, texts: "Sequence[str] | pa.Array | pa.ChunkedArray", kind: Kind | None = None) -> None:
-        self._texts, self.kind = texts, kind
+    def __init__(
+        self,
+        texts: "Sequence[str] | pa.Array | pa.ChunkedArray",
+        kind: Kind | None = None,
+        *,
+        is_category: bool = False,
+    ) -> None:
+        self._texts, self.kind, self.is_category = texts, kind, is_category
         if hasattr(texts, "combine_chunks"):  # a column of an Arrow table
             self._texts = texts.combine_chunks()
 
@@ -175,7 +188,7 @@ class TextColumn:
 
     def select(self, rows: IndexArray) -> "TextColumn":
         """Return some of the cells."""
-        return TextColumn([self.cell(row) for row in rows.tolist()], self.kind)
+        return TextColumn([self.cell(row) for row in rows.tolist()], self.kind, is_category=self.is_category)
 
 
 def import_arrow() -> ModuleType | None:

@@ -7,6 +7,7 @@ from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from softpolytope._typing import FloatArray, IndexArray
@@ -18,11 +19,10 @@ from softpolytope.tabular.readers import FrameTable, open_table
 
 def open_rows(X: TableSource | ArrayLike) -> tuple[Table, bool]:
     """Return rows to fit to, and whether their columns have names; those of an array are called x0, x1, ..."""
-    if not _is_array(X):
-        names = getattr(X, "columns", ())
-        return open_table(X), all(isinstance(name, str) for name in names)  # type: ignore[arg-type]  # not an array
-    table = _array_table(X)
-    return table, False
+    if _is_array(X):
+        return _array_table(X), False
+    table = open_table(X)  # type: ignore[arg-type]  # not an array
+    return table, not isinstance(table, FrameTable) or table.has_names
 
 
 def open_known_rows(X: TableSource | ArrayLike, names: Sequence[str], *, is_named: bool) -> Table:
@@ -39,8 +39,10 @@ def open_known_rows(X: TableSource | ArrayLike, names: Sequence[str], *, is_name
 
 
 def _is_array(X: object) -> bool:
-    is_table = isinstance(X, str | PathLike | Mapping) or hasattr(type(X), "chunks") or hasattr(X, "columns")
-    return not (is_table or hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__"))
+    # Of its type: the columns of a data frame may have any names.
+    is_table = any(hasattr(type(X), name) for name in ("chunks", "columns", "__arrow_c_stream__"))
+    # A sparse matrix may be a dict of its entries.
+    return issparse(X) or not (is_table or isinstance(X, str | PathLike | Mapping))
 
 
 def _array_table(X: object, names: Sequence[str] | None = None) -> Table:

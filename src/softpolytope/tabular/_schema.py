@@ -69,7 +69,7 @@ class ColumnSummary:
     """Summary of the cells of one column, updated chunk by chunk."""
 
     name: str
-    is_categorical: bool  # whether the user declares it
+    is_categorical: bool  # whether the user or the source declares it
     max_texts: int = MAX_TEXTS
     n_missing: int = 0
     n_numbers: int = 0
@@ -82,11 +82,12 @@ class ColumnSummary:
 
     def update(self, chunk: Chunk) -> None:
         """Add the rows of a chunk."""
+        column = chunk.column(self.name)
+        self.is_categorical = self.is_categorical or column.is_category
         if self.is_categorical:
             codes = chunk.codes(self.name)
             self._add_texts(map(normalize, codes.texts), codes.counts())
             return
-        column = chunk.column(self.name)
         # In a typed source a number that is not finite is an error; in a text file it is text.
         numbers = chunk.numbers(self.name) if column.is_numeric else column.numbers()
         is_missing, is_text = np.isnan(numbers), np.isinf(numbers)

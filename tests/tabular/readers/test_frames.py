@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from softpolytope import SoftplusClassifier, TableClassifier
 from softpolytope.exceptions import TableError
 from softpolytope.tabular import ColumnSelection, infer_schema, open_table, read_rows
 from softpolytope.tabular.readers import _frames
@@ -96,6 +97,33 @@ def test_every_library_gives_the_same_bits(rng, monkeypatch, has_arrow):
     # The control: another order of the rows has other bits.
     other = {name: column[::-1] for name, column in columns.items()}
     assert read_rows(open_table(other), infer_schema(open_table(other), selection))[0].tobytes() != expected[1]
+
+
+def test_categories_of_a_data_frame_are_categories():
+    """Though they look like numbers; labels of that type keep the kind of their values."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {"zip": [10, 20, 20, 10] * 5, "size": [1, 2, 3, 4] * 5, "y": ["0", "1"] * 10}
+    frame = pandas.DataFrame(columns).astype({"zip": "category", "y": "category"})
+    texts = polars.DataFrame({**columns, "zip": [str(code) for code in columns["zip"]]})
+    for table in (frame, texts.with_columns(polars.col("zip", "y").cast(polars.Categorical))):
+        schema = infer_schema(open_table(table), ColumnSelection("y"))
+        assert schema.encoder.encoded_names == ("zip=10", "zip=20", "size")
+        assert schema.target.classes == ("0", "1")
+    numbers = frame.assign(y=pandas.Categorical([1, 2] * 10))
+    assert infer_schema(open_table(numbers), ColumnSelection("y")).target.classes == (1, 2)
+
+
+def test_names_of_columns(rng):
+    """Those of a data frame are text; an array, and a frame with numbers for names, have none."""
+    names, X, y = ["a", "b"], rng.normal(size=(60, 2)), [0, 1] * 30
+    pandas, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    classifier = SoftplusClassifier(inference="map", n_restarts=1)
+    for table in (pandas.DataFrame(X, columns=names), pa.table(dict(zip(names, X.T, strict=True))), {"a": y, "b": y}):
+        assert TableClassifier(classifier).fit(table, y).feature_names_in_.tolist() == names
+    for table in (X, pandas.DataFrame(X)):
+        model = TableClassifier(classifier).fit(table, y)
+        assert not hasattr(model, "feature_names_in_")
+        assert model.predict(table).tolist() == model.predict(X).tolist()
 
 
 def test_other_objects_are_refused():

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +13,10 @@ from softpolytope.exceptions import TableError
 from softpolytope.tabular._cells import Kind, format_number
 from softpolytope.tabular._columns import MIN_CELLS_FOR_ARROW, Codes, Column, NumberColumn, TextColumn, import_arrow
 from softpolytope.tabular._table import Chunk, validate_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from narwhals.dtypes import DType
 
 # Texts of the missing values of data frames, besides None and NaN.
 MISSING_OBJECTS = ("<NA>", "NaT")
@@ -28,7 +32,9 @@ class FrameTable:
     name = "the table"
 
     def __init__(self, frame: Any) -> None:  # a data frame of any library, or a dict
-        self._columns = read_columns(frame, self.name)
+        found = _native_columns(frame, self.name)
+        self.has_names = all(isinstance(name, str) for name, _ in found)
+        self._columns = read_columns(found, self.name)
         self.columns = tuple(self._columns)
         lengths = {len(column) for column in self._columns.values()}
         if len(lengths) > 1:
@@ -41,11 +47,16 @@ class FrameTable:
             yield Chunk(self.name, self._columns, range(self._n_rows), "row")
 
 
-def read_columns(frame: Any, source: str) -> dict[str, Column]:  # a data frame of any library, or a dict
-    """Return the columns by name; raise unless all of them hold plain values."""
+def read_columns(columns: Sequence[tuple[object, Any]], source: str) -> dict[str, Column]:
+    """Return columns by name; raise unless all of them hold plain values."""
+    names = validate_names([str(name) for name, _ in columns], source)
+    return {name: _column(name, values, source) for name, (_, values) in zip(names, columns, strict=True)}
+
+
+def _native_columns(frame: Any, source: str) -> list[tuple[object, Any]]:  # a data frame of any library, or a dict
+    """Return the columns of a table, series of its library, and their names."""
     if isinstance(frame, Mapping):
-        names = validate_names([str(name) for name in frame], source)
-        return {name: _column(name, values, source) for name, values in zip(names, frame.values(), strict=True)}
+        return list(frame.items())
     try:
         table = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
@@ -58,13 +69,11 @@ def read_columns(frame: Any, source: str) -> dict[str, Column]:  # a data frame 
                 f"{type(frame)}."
             ) from None
         table = nw.from_arrow(frame, backend="pyarrow")
-    names = validate_names([str(name) for name in table.columns], source)
-    columns = zip(names, table.iter_columns(), strict=True)
-    return {name: _series_column(name, series, source) for name, series in columns}
+    return list(zip(table.columns, table.iter_columns(), strict=True))
 
 
 def _column(name: str, values: Any, source: str) -> Column:  # a series of any library, an array or a sequence
-    series = nw.from_native(values, series_only=True, pass_through=True)
+    series = values if isinstance(values, nw.Series) else nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return _series_column(name, series, source)
     try:
@@ -92,17 +101,30 @@ def _series_column(name: str, series: "nw.Series[Any]", source: str) -> Column:
         is_missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         return _boolean_column(np.asarray(series.fill_null(value=False).to_numpy(), dtype=bool), is_missing)
     if kind in (nw.Categorical, nw.Enum):
-        series = series.cast(nw.String)
-    if series.dtype == nw.String:
-        is_long = len(series) >= MIN_CELLS_FOR_ARROW and import_arrow() is not None
-        texts = series.to_arrow() if is_long else [_text(value) for value in series.to_list()]
-        return TextColumn(texts, "str" if kind == nw.String else None)
+        return TextColumn(_texts(series.cast(nw.String)), _kind(series.cat.get_categories().dtype), is_category=True)
+    if kind == nw.String:
+        return TextColumn(_texts(series), "str")
     if kind.is_nested() or kind == nw.Binary:
         raise TableError(
             f"{source}: column {name!r} is of type {str(kind)[:60]}, which is neither a number nor text. Write the "
             "table without it, or with its parts as separate columns."
         )
     return _object_column(name, series.to_list(), source)
+
+
+def _kind(dtype: "DType") -> Kind | None:
+    """Return the kind of the values of a type."""
+    tests: list[tuple[bool, Kind]] = [
+        (dtype == nw.Boolean, "bool"), (dtype.is_integer(), "int"), (dtype.is_float(), "float"),
+        (dtype == nw.String, "str"),
+    ]  # fmt: skip
+    return next((kind for is_kind, kind in tests if is_kind), None)
+
+
+def _texts(series: "nw.Series[Any]") -> "Sequence[str] | pa.Array":
+    """Return the cells of a series of text."""
+    is_long = len(series) >= MIN_CELLS_FOR_ARROW and import_arrow() is not None
+    return series.to_arrow() if is_long else [_text(value) for value in series.to_list()]
 
 
 def _boolean_column(values: NDArray[np.bool_], is_missing: NDArray[np.bool_]) -> Codes:

@@ -46,7 +46,7 @@ class ParquetTable:
 
     def _read_columns(self, table: "pa.Table") -> dict[str, Column]:
         try:
-            return read_columns(table, self.name)
+            return read_columns(list(zip(table.column_names, table.columns, strict=True)), self.name)
         except TableError:
             raise
         except Exception as error:
