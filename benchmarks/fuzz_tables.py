@@ -1,14 +1,18 @@
 """Read damaged and unusual tables: none may end a command with a traceback, hang it or exhaust the memory.
 
-    python benchmarks/fuzz_tables.py --files 100000
+    python benchmarks/fuzz_tables.py --files 100000 --frames 10000
 
 Every file is a valid CSV, Parquet or svmlight file with bytes flipped, cut, repeated or inserted, or with cells, lines
 or the header replaced by unusual ones. `softpolytope predict` must write a file and exit with 0, or exit with 2 and
 leave nothing; inferring a schema for a fit must work or raise a TableError.
+
+Every data frame has a few columns of random types, gaps and names, in pandas, polars, Arrow and a dict. All of them
+must give the same encoded rows or be refused alike, by an error that names the column or the row; some are fitted.
 """
 
 import argparse
 import contextlib
+import datetime as dt
 import faulthandler
 import io
 import random
@@ -16,6 +20,7 @@ import resource
 import sys
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -166,10 +171,114 @@ def fuzz(n_files, seed, folder):
     return counts
 
 
+NAMES = [
+    "a",
+    "",
+    " ",
+    "x y",
+    "a\nb",
+    "Unnamed: 0",
+    "0",
+    "\u00e6",
+    "'",
+    '"',
+    "index",
+    "level_0",
+    "__class__",
+    "name" * 50,
+]
+KINDS = {
+    "float": lambda rng: rng.choice([0.0, -1.5, 2.0, 1e-320, 1e300, 1e100, rng.random()]),
+    "finite or not": lambda rng: rng.choice([1.0, 2.0, rng.random(), float("inf")]),
+    "integer": lambda rng: rng.randrange(-3, 4),
+    "long": lambda rng: 2**62 + rng.randrange(5),
+    "text": lambda rng: rng.choice(["Oslo", "Rome", "", "NA", "None", "nan", "a, b", " x ", "\u00e9", "\x1f"]),
+    "number as text": lambda rng: rng.choice(["1", "2.0", "+3", " 4", "5e0"]),
+    "nearly a number": lambda rng: rng.choice(["1", "2.0", "+3", "1_0", "inf", "NaN", "0x1"]),
+    "truth": lambda rng: rng.random() < 0.5,
+    "day": lambda rng: dt.date(2024, 1, rng.randrange(1, 28)),
+    "time": lambda rng: dt.datetime(2024, 1, 1, rng.randrange(24)),  # as tables have them
+    "price": lambda rng: Decimal(rng.randrange(400)) / 100,
+    "nothing": lambda _: None,
+}  # fmt: skip
+
+
+def random_columns(rng):
+    """Return columns by name, and the names that are declared categorical."""
+    n_rows = rng.choice([1, 2, 12, 12, 30])
+    columns = {}
+    for name in rng.sample(NAMES, rng.randrange(1, 4)):
+        kind = rng.choice(list(KINDS))
+        # pandas itself rounds long integers beside gaps.
+        gaps = 0.0 if kind == "long" else rng.choice([0.0, 0.0, 0.2, 0.9])
+        columns[name] = [None if rng.random() < gaps else KINDS[kind](rng) for _ in range(n_rows)]
+    columns["y"] = [rng.choice(["no", "yes"]) for _ in range(n_rows)]
+    return columns, tuple(name for name in columns if name != "y" and rng.random() < 0.2)
+
+
+def make_frames(columns):
+    """Return the table in every library."""
+    import pandas as pd  # noqa: PLC0415  # of this part only
+    import polars as pl  # noqa: PLC0415  # of this part only
+    import pyarrow as pa  # noqa: PLC0415  # of this part only
+
+    arrow = pa.table(columns)
+    typed = arrow.to_pandas(types_mapper=pd.ArrowDtype)
+    frames = {
+        "pandas": pd.DataFrame(columns),
+        "pandas of Arrow": typed,
+        "polars": pl.DataFrame(columns),
+        "Arrow": arrow,
+    }
+    return frames | {"dict": columns}
+
+
+def encode_frame(frame, selection):
+    """Return the encoded rows and the codes of the labels as bytes, or the error."""
+    try:
+        table = open_table(frame)
+        plan = infer_schema(table, selection)
+        rows, codes = read_rows(table, plan)
+    except TableError as error:
+        return str(error)
+    encoder = plan.encoder.with_medians(rows)
+    encoder.impute(rows)
+    if not np.isfinite(rows).all():
+        raise RuntimeError("an encoded row is not finite")
+    return plan.target, plan.encoder.encoded_names, rows.tobytes(), codes.tobytes()
+
+
+def fuzz_frames(n_frames, seed):
+    """Try data frames; return how many were encoded, refused and fitted."""
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    counts = {"encoded": 0, "refused": 0, "fitted": 0}
+    for number in range(n_frames):
+        columns, categorical = random_columns(rng)
+        selection = ColumnSelection("y", categorical=categorical)
+        found = {library: encode_frame(frame, selection) for library, frame in make_frames(columns).items()}
+        is_refused = {isinstance(item, str) for item in found.values()}
+        messages = [item for item in found.values() if isinstance(item, str)]
+        if len(is_refused) > 1 or (not messages and len(set(found.values())) > 1):
+            raise RuntimeError(f"frame {number} of seed {seed} differs between libraries: {columns}, {found}")
+        if not all("column" in message or "row" in message for message in messages):
+            raise RuntimeError(f"frame {number} of seed {seed} is refused without a place: {messages}")
+        counts["refused" if messages else "encoded"] += 1
+        if number % 20 == 0 and not messages:
+            classifier = SoftplusClassifier(inference="map", random_state=0, n_restarts=1)
+            try:
+                TableClassifier(classifier, categorical=categorical).fit(columns, "y").predict(columns)
+                counts["fitted"] += 1
+            except ValueError as error:
+                if "Column" not in str(error) and "samples" not in str(error):
+                    raise
+    return counts
+
+
 def main():
     """Try the requested number of files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--frames", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     faulthandler.enable()
@@ -180,6 +289,7 @@ def main():
         counts = fuzz(options.files, options.seed, Path(folder))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
     summary = ", ".join(f"{count} {ending} {answer}" for (ending, answer), count in counts.items())
+    print(f"{options.frames} data frames: {fuzz_frames(options.frames, options.seed)}")
     print(f"{options.files} files: {summary}; memory grew by {grown:.0f} MB; {time.perf_counter() - start:.0f} s")
     if grown > ALLOWANCE:
         raise SystemExit("a file made the process grow too much")

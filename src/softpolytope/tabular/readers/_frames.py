@@ -133,9 +133,11 @@ def _boolean_column(values: NDArray[np.bool_], is_missing: NDArray[np.bool_]) ->
     return codes.select(np.arange(len(values)))
 
 
-def _object_column(name: str, values: Sequence[object], source: str) -> TextColumn:
-    """Return the texts of Python objects; raise if a cell holds several values."""
-    types = set(map(type, values)) - {type(None)}
+def _object_column(name: str, values: Sequence[object], source: str) -> Column:
+    """Return Python objects as numbers if all of them are, else as text; raise if a cell holds several values."""
+    texts = [_text(value) for value in values]
+    known = [value for value, text in zip(values, texts, strict=True) if text]
+    types = set(map(type, known))
     if any(issubclass(kind, Collection) and not issubclass(kind, str) for kind in types):
         row, value = next(pair for pair in enumerate(values) if not isinstance(pair[1], str | Number | None))
         raise TypeError(
@@ -144,7 +146,13 @@ def _object_column(name: str, values: Sequence[object], source: str) -> TextColu
         )
     kinds = {next((kind for base, kind in _TYPES if issubclass(item, base)), None) for item in types}
     kind = kinds.pop() if len(kinds) == 1 else "float" if kinds == {"int", "float"} else None
-    return TextColumn([_text(value) for value in values], kind)
+    is_missing = np.array([not text for text in texts], dtype=bool)
+    array = np.array(known) if kind in ("int", "float") else np.empty(0)
+    if array.dtype.kind not in "iuf" or not len(array):  # such as integers beyond 64 bits
+        return TextColumn(texts, kind)
+    numbers = np.zeros(len(values), dtype=array.dtype)
+    numbers[~is_missing] = array
+    return NumberColumn(numbers, kind, is_missing)
 
 
 def _text(value: object) -> str:
