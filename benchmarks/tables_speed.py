@@ -2,18 +2,21 @@
 
     python benchmarks/tables_speed.py                      this version, two minutes
     python benchmarks/tables_speed.py --also PYTHON        beside the version that another interpreter has installed
+    python benchmarks/tables_speed.py --readers            pyarrow, polars and the standard library, and their sizes
 
 Prints processor seconds (the best of three), for commands without those of ten rows, wall-clock seconds where it says
 so, and MB of peak memory.
 """
 
 import argparse
+import csv
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +78,47 @@ def measure_in_process(folder):
     print(json.dumps(found))
 
 
+def measure_readers(path):
+    """Print seconds and installed sizes of three readers; raise unless they read the same bits."""
+    import polars as pl  # noqa: PLC0415  # of this part only
+    import pyarrow as pa  # noqa: PLC0415  # of this part only
+    import pyarrow.csv  # noqa: PLC0415  # of this part only
+
+    def read_by_arrow():
+        types = dict.fromkeys(names, pa.string())
+        options = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+        table = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False), None, options)
+        return [table[name].cast(pa.float64()).to_numpy() for name in names[:8]]
+
+    def read_by_polars():
+        table = pl.read_csv(path, infer_schema=False)
+        return [table[name].cast(pl.Float64).to_numpy() for name in names[:8]]
+
+    def read_by_library():
+        with path.open(newline="") as file:
+            columns = list(zip(*csv.reader(file), strict=True))
+        return [np.fromiter(map(float, column[1:]), np.float64, len(column) - 1) for column in columns[:8]]
+
+    names = path.open().readline().strip().split(",")
+    readers = {"pyarrow": read_by_arrow, "polars": read_by_polars, "csv, float": read_by_library}
+    if len({b"".join(column.tobytes() for column in read()) for read in readers.values()}) > 1:
+        raise SystemExit("the readers differ in some bit")
+    sizes = {"polars": installed_size("polars") + installed_size("polars-runtime-32"), "csv, float": 0.0}
+    print("| all cells as text, then 8 columns as numbers | seconds | MB installed |")
+    print("| --- | --- | --- |")
+    for name, read in readers.items():
+        size = sizes[name] if name in sizes else installed_size(name)
+        print(f"| {name} | {best(read):.2g} | {size:.0f} |")
+    own = {name: installed_size(name) for name in ("narwhals", "numpy", "scipy", "scikit-learn")}
+    print("For comparison, MB:", ", ".join(f"{name} {size:.0f}" for name, size in own.items()))
+
+
+def installed_size(name):
+    """Return the size of the files of a distribution in MB."""
+    found = [Path(file.locate()) for file in metadata.files(name) or []]
+    return sum(path.stat().st_size for path in found if path.is_file()) / 1e6
+
+
 def run(python, *arguments):
     """Return wall-clock and processor seconds and peak MB of a command."""
     start = time.perf_counter()
@@ -117,6 +161,7 @@ def main():
         return
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--also", metavar="PYTHON", help="interpreter with another version of softpolytope")
+    parser.add_argument("--readers", action="store_true", help="compare readers of CSV files instead")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     from softpolytope import SumStackSoftplusClassifier, TableClassifier  # noqa: PLC0415  # not of the worker
@@ -124,6 +169,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_table(folder / "table.csv", N_ROWS)
+        if options.readers:
+            measure_readers(folder / "table.csv")
+            return
         lines = (folder / "table.csv").read_text().splitlines(keepends=True)
         (folder / "ten.csv").write_text("".join(lines[:11]))
         (folder / "fourfold.csv").write_text("".join([lines[0], *(lines[1:] * 4)]))

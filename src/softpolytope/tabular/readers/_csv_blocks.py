@@ -86,12 +86,11 @@ def _scan(content: bytes, delimiter: int) -> Block | None:
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.intp)
     sizes = ends - starts
     is_blank = (sizes <= 0) | ((sizes == 1) & (letters[np.minimum(starts, len(letters) - 1)] == RETURN))
-    has_blanks = _has_blanks(content, delimiter)
-    if has_blanks and len(quotes):
-        if _are_outside(letters, quotes, delimiter):
-            return None
-        has_blanks = False  # all of them are inside quotes
-    return Block(content, lines[~is_blank], n_lines, not is_last.all(), has_blanks)
+    blanks = _find_blanks(letters, delimiter)
+    is_outside = np.searchsorted(quotes, blanks) % 2 == 0
+    if is_outside.any() and len(quotes):
+        return None
+    return Block(content, lines[~is_blank], n_lines, bool((~is_last).any()), bool(is_outside.any()))
 
 
 def _are_around_cells(letters: NDArray[np.uint8], quotes: IndexArray, delimiter: int) -> bool:
@@ -110,22 +109,16 @@ def _are_around_cells(letters: NDArray[np.uint8], quotes: IndexArray, delimiter:
     return bool(is_start.all() and is_end.all())
 
 
-def _has_blanks(content: bytes, delimiter: int) -> bool:
-    """Return whether some cell may begin or end with a blank."""
-    blanks = [bytes([blank]) for blank in BLANKS if blank != delimiter]
-    marks = [bytes([mark]) for mark in (delimiter, NEWLINE, RETURN)]
-    if any(content.startswith(blank) or content.endswith(blank) for blank in blanks):
-        return True
-    return any(blank + mark in content or mark + blank in content for blank in blanks for mark in marks)
-
-
-def _are_outside(letters: NDArray[np.uint8], quotes: IndexArray, delimiter: int) -> bool:
-    """Return whether some blank at the edge of a cell is outside quotes."""
+def _find_blanks(letters: NDArray[np.uint8], delimiter: int) -> IndexArray:
+    """Return the places of blanks at the edges of cells."""
+    is_blank = letters == BLANKS[0]
+    if delimiter != BLANKS[1]:
+        is_blank |= letters == BLANKS[1]
+    places = np.flatnonzero(is_blank)
     padded = np.concatenate([[NEWLINE], letters, [NEWLINE]])
-    is_mark = (padded == delimiter) | (padded == NEWLINE) | (padded == RETURN)
-    is_blank = (padded == BLANKS[0]) | (padded == BLANKS[1]) & (delimiter != BLANKS[1])
-    places = np.flatnonzero((is_mark[:-1] & is_blank[1:]) | (is_blank[:-1] & is_mark[1:]))
-    return bool((np.searchsorted(quotes, places) % 2 == 0).any())
+    beside = np.array([padded[places], padded[places + 2]])
+    is_edge = (beside == delimiter) | (beside == NEWLINE) | (beside == RETURN)
+    return np.asarray(places[is_edge.any(axis=0)])
 
 
 def parse_block(block: Block, n_columns: int, delimiter: str) -> list[Column] | None:
