@@ -1,4 +1,4 @@
-"""Run scikit-learn's estimator checks on the four classifiers with their defaults; exit with 1 if one fails.
+"""Run scikit-learn's estimator checks on all classifiers with their defaults; exit with 1 if one fails.
 
 python benchmarks/estimator_checks.py
 """
@@ -17,6 +17,7 @@ CLASSIFIERS = (
     softpolytope.SumSoftplusClassifier,
     softpolytope.StackSoftplusClassifier,
     softpolytope.SumStackSoftplusClassifier,
+    softpolytope.TableClassifier,
 )
 
 

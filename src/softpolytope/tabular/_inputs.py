@@ -74,7 +74,7 @@ class Labels:
             )
         classes, codes = np.unique(validate_labels(y), return_inverse=True)
         name = getattr(y, "name", None)
-        return cls(Target(name if isinstance(name, str) else "y", tuple(classes.tolist())), codes)
+        return cls(Target(name if isinstance(name, str) and name else "y", tuple(classes.tolist())), codes)
 
 
 def validate_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:

@@ -65,8 +65,8 @@ def _native_columns(frame: Any, source: str) -> list[tuple[object, Any]]:  # a d
     except TypeError:
         if not hasattr(frame, "__arrow_c_stream__"):
             raise TypeError(
-                f"a table must be a path, a data frame, an Arrow table, a dict of columns or an array; got "
-                f"{type(frame)}."
+                "a table must be a path, a data frame in memory, an Arrow table, a dict of columns or an array; got "
+                f"{type(frame)}. Collect a lazy one first, by .collect() or .compute()."
             ) from None
         table = nw.from_arrow(frame, backend="pyarrow")
     return list(zip(table.columns, table.iter_columns(), strict=True))
