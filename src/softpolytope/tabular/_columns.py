@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # With fewer cells than this, importing pyarrow takes longer than it saves.
 MIN_CELLS_FOR_ARROW = 20_000
+# Cells that tell whether a column is worth a try to read it as numbers.
+FIRST_CELLS = 100
 
 
 class Column(Protocol):
@@ -88,8 +90,10 @@ class Codes:
 
     def select(self, rows: IndexArray) -> "Codes":
         """Return some of the cells, and the texts among them."""
-        used, indices = np.unique(self.indices[rows], return_inverse=True)
-        return Codes(indices, [self.texts[index] for index in used.tolist()], self.kind)
+        indices = self.indices[rows]
+        is_used = np.bincount(indices, minlength=len(self.texts)) > 0
+        texts = [self.texts[index] for index in np.flatnonzero(is_used).tolist()]
+        return Codes((np.cumsum(is_used) - 1)[indices], texts, self.kind)
 
     def with_missing(self) -> "Codes":
         """Return the column with "" for all texts that stand for a missing value; "" may then occur several times."""
@@ -207,6 +211,9 @@ def _arrow_numbers(texts: "pa.Array") -> FloatArray | None:
     Arrow rounds as Python does. It also reads infinities and NaN in any form, which are texts in a table.
     """
     arrow = import_module("pyarrow")
+    # A column of text shows at once, while Arrow makes an error of every cell.
+    if np.isinf(parse_numbers(texts.slice(0, FIRST_CELLS).fill_null("").to_pylist())).any():
+        return None
     for is_clean in (True, False):
         given = texts
         if not is_clean:

@@ -135,6 +135,7 @@ def test_other_objects_are_refused():
         (polars.DataFrame({"a": [[1], [2]]}), TableError, "column 'a' is of type List"),
         (pa.table({"a": [b"x"]}), TableError, "column 'a' is of type Binary"),
         (pandas.DataFrame([[1, 2]], columns=["a", "a"]), TableError, "two columns 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), TableError, "two columns 'a'"),
         ({"a": [1, 2], "b": [1]}, TableError, "different lengths"),
         ({"a": [[1, 2], [3]]}, TypeError, r"column 'a' holds \[1, 2\] at row 0"),
     ]:

@@ -60,7 +60,8 @@ def _native_columns(frame: Any, source: str) -> list[tuple[object, Any]]:  # a d
     try:
         table = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
-        validate_names([str(name) for name in frame.columns], source)
+        # The columns of an Arrow table are its data.
+        validate_names([str(name) for name in getattr(frame, "column_names", frame.columns)], source)
         raise
     except TypeError:
         if not hasattr(frame, "__arrow_c_stream__"):
