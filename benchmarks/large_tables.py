@@ -1,0 +1,158 @@
+"""Measure CPU time and log-loss of fits by minibatches, beside LightGBM and the search by L-BFGS.
+
+    python benchmarks/large_tables.py --data-home DIR             test parts, one thread; about five minutes
+    python benchmarks/large_tables.py --data-home DIR --development
+                                                   training parts alone, a fifth of them held out: for choices
+    python benchmarks/large_tables.py --data-home DIR --default   beside `SumStackSoftplusClassifier(inference="map")`
+    python benchmarks/large_tables.py --sets 8e4 --threads 2      wall-clock time of one and two threads
+
+A fit merges, standardizes and trains: everything but the checks of the estimator. The denominator of the ratio is
+LightGBM's default with one thread, in the same process.
+"""
+
+import argparse
+import os
+import resource
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.metrics import log_loss
+
+from softpolytope import SumStackSoftplusClassifier
+from softpolytope.data import InMemoryDataset, standardized_data
+from softpolytope.datasets import load_benchmark
+from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings, approximate_posterior
+from softpolytope.optimize._minibatch_search import find_members
+from softpolytope.parallel import RunOptions
+
+SETS = ("a9a", "ijcnn1", "cod_rna", "8e4", "1e6")
+SETTINGS = ModeSettings(20, 3, DEFAULT_PRIOR)  # experts and layers of the classifiers' defaults
+DEVELOPMENT_SEED = 5
+TEST_ROWS = 20_000
+
+
+@dataclass
+class Clock:
+    """Seconds of the processor and of the wall."""
+
+    cpu: float = 0.0
+    wall: float = 0.0
+
+
+@contextmanager
+def clock():
+    """Measure the time of a block."""
+    found, cpu, wall = Clock(), time.process_time(), time.perf_counter()
+    yield found
+    found.cpu, found.wall = time.process_time() - cpu, time.perf_counter() - wall
+
+
+def make_rows(n_rows, seed):
+    """Return rows in clusters of twenty columns, ten of them informative, and test rows of the same clusters."""
+    X, y = make_classification(
+        n_rows + TEST_ROWS, 20, n_informative=10, n_clusters_per_class=4, random_state=seed, shuffle=True
+    )
+    return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
+
+
+def load(name, data_home, *, is_development):
+    """Return training rows, their labels, and those to evaluate."""
+    if name in ("8e4", "1e6"):
+        return make_rows(int(float(name)), 11 if is_development else 0)
+    split = load_benchmark(name, 0, data_home)
+    if not is_development:
+        return split.X_train, split.y_train, split.X_test, split.y_test
+    X, y = split.X_train, split.y_train
+    order = np.random.default_rng(DEVELOPMENT_SEED).permutation(len(y))
+    cut = 4 * len(order) // 5
+    return X[order[:cut]], y[order[:cut]], X[order[cut:]], y[order[cut:]]
+
+
+def with_intercept(X):
+    """Return a design with the intercept as column 0."""
+    ones = np.ones((X.shape[0], 1))
+    return sparse.csr_array(sparse.hstack([ones, X])) if sparse.issparse(X) else np.hstack([ones, X])
+
+
+def fit_members(X, y, seed, options):
+    """Fit by minibatches and return the posterior, the result and the time of the preparation."""
+    start = time.process_time()
+    data, transform = standardized_data(InMemoryDataset.from_arrays(with_intercept(X), y > 0))
+    prepared = time.process_time() - start
+    result = find_members(data, SETTINGS, options.members, seed=seed, options=RunOptions(n_threads=options.threads))
+    return approximate_posterior(result.modes, transform, DEFAULT_PRIOR), result, prepared
+
+
+def fit_lightgbm(X, y):
+    """Fit LightGBM's default."""
+    from lightgbm import LGBMClassifier  # noqa: PLC0415 -- not a dependency of the tests
+
+    return LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y)
+
+
+def run(name, seed, options):
+    """Return one row of the table."""
+    warnings.simplefilter("ignore")
+    X, y, X_test, y_test = load(name, options.data_home, is_development=options.development)
+    fit_lightgbm(X[:2000], y[:2000])  # loads the library
+    with clock() as theirs:
+        lightgbm = fit_lightgbm(X, y)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with clock() as ours:
+        posterior, result, prepared = fit_members(X, y, seed, options)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    loss = log_loss(y_test, posterior.probabilities(X_test, "mean")[0])
+    cells = [
+        name,
+        str(seed),
+        f"{theirs.cpu:.2f}",
+        f"{ours.cpu:.2f}",
+        f"{ours.cpu / theirs.cpu:.1f}",
+        f"{ours.wall:.2f}",
+        f"{prepared:.2f}",
+        f"{log_loss(y_test, lightgbm.predict_proba(X_test)[:, 1]):.4f}",
+        f"{loss:.4f}",
+        f"{result.modes.precision_rates[0]:g}",
+        str(result.base_cycles[-1].n_epochs),
+        f"{np.mean([len(found.mode.log_weights) for modes in result.modes.modes for found in modes]):.1f}",
+        f"{peak / 1e3:.0f}",
+    ]
+    if options.default:
+        with clock() as default:
+            model = SumStackSoftplusClassifier(inference="map", random_state=seed, n_jobs=1).fit(X, y)
+        cells += [f"{default.cpu:.1f}", f"{log_loss(y_test, model.predict_proba(X_test)[:, 1]):.4f}"]
+    return cells
+
+
+def main():
+    """Run all sets and seeds, each in a process of its own, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--data-home", default=os.environ.get("SOFTPOLYTOPE_DATA"))
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--members", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--development", action="store_true")
+    parser.add_argument("--default", action="store_true", help="fit the search by L-BFGS, too")
+    options = parser.parse_args()
+    names = ["set", "seed", "LightGBM, CPU s", "CPU s", "ratio", "wall s", "of it preparation", "LightGBM, log-loss"]
+    names += ["log-loss", "rate", "epochs", "experts", "peak above the rows, MB"]
+    names += ["L-BFGS, CPU s", "L-BFGS, log-loss"] if options.default else []
+    print("| " + " | ".join(names) + " |")
+    print("| --- |" + " --- |" * (len(names) - 1))
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the libraries that the processes load
+    for name in options.sets:
+        for seed in options.seeds:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                print("| " + " | ".join(pool.submit(run, name, seed, options).result()) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
