@@ -4,7 +4,8 @@
     python benchmarks/large_tables.py --data-home DIR --development
                                                    training parts alone, a fifth of them held out: for choices
     python benchmarks/large_tables.py --data-home DIR --default   beside `SumStackSoftplusClassifier(inference="map")`
-    python benchmarks/large_tables.py --sets 8e4 --threads 2      wall-clock time of one and two threads
+    python benchmarks/large_tables.py --sets 8e4 --threads 2      wall-clock time of two threads
+    python benchmarks/large_tables.py --coverage                  89 % intervals at 1e5 rows, four laws
 
 A fit merges, standardizes and trains: everything but the checks of the estimator. The denominator of the ratio is
 LightGBM's default with one thread, in the same process.
@@ -22,6 +23,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 
@@ -33,6 +35,7 @@ from softpolytope.optimize._minibatch_search import find_members
 from softpolytope.parallel import RunOptions
 
 SETS = ("a9a", "ijcnn1", "cod_rna", "8e4", "1e6")
+LAWS = ("stacks", "smooth", "line", "many columns")
 SETTINGS = ModeSettings(20, 3, DEFAULT_PRIOR)  # experts and layers of the classifiers' defaults
 DEVELOPMENT_SEED = 5
 TEST_ROWS = 20_000
@@ -90,6 +93,38 @@ def fit_members(X, y, seed, options):
     return approximate_posterior(result.modes, transform, DEFAULT_PRIOR), result, prepared
 
 
+def true_probabilities(law, X):
+    """Return P(y = 1) of one of the `LAWS`; "stacks" is in the family of the models."""
+    if law == "line":
+        return expit(X @ np.r_[1.0, -0.5, 0.5, np.zeros(X.shape[1] - 3)] - 0.5)
+    if law == "stacks":
+        rng, rate = np.random.default_rng(7), 0.0
+        for _ in range(3):
+            activation = 1.0
+            for _ in range(2):
+                predictor = X @ (1.2 * rng.standard_normal(X.shape[1])) + 0.5 * rng.standard_normal()
+                activation = np.logaddexp(0.0, np.log(activation) + predictor)
+            rate = rate + 0.6 * activation
+        return -np.expm1(-rate)
+    logit = 1.5 * np.sin(1.5 * X[:, 0]) + X[:, 1] * X[:, 2] - 0.5 * X[:, 3] ** 2 + 0.3
+    return expit(logit if law == "smooth" else logit + np.tanh(X[:, 4] + X[:, 5]))
+
+
+def measure_coverage(law, seed, options):
+    """Return one row of the table of intervals."""
+    rng = np.random.default_rng(seed)
+    n_columns = 20 if law == "many columns" else 5
+    X, X_test = rng.standard_normal((100_000, n_columns)), rng.standard_normal((1000, n_columns))
+    y, expected = rng.random(len(X)) < true_probabilities(law, X), true_probabilities(law, X_test)
+    with clock() as ours:
+        posterior, _, _ = fit_members(X, y, seed, options)
+    draws = posterior.probability_draws(X_test)
+    lower, upper = np.quantile(draws, [0.055, 0.945], axis=0)
+    error = np.sqrt(np.mean((draws.mean(axis=0) - expected) ** 2))
+    covered = 100.0 * np.mean((lower <= expected) & (expected <= upper))
+    return [law, str(seed), f"{covered:.0f}", f"{np.mean(upper - lower):.4f}", f"{error:.4f}", f"{ours.cpu:.1f}"]
+
+
 def fit_lightgbm(X, y):
     """Fit LightGBM's default."""
     from lightgbm import LGBMClassifier  # noqa: PLC0415 -- not a dependency of the tests
@@ -140,18 +175,28 @@ def main():
     parser.add_argument("--members", type=int, default=20)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--development", action="store_true")
+    parser.add_argument("--coverage", action="store_true", help="measure intervals, and nothing else")
     parser.add_argument("--default", action="store_true", help="fit the search by L-BFGS, too")
     options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the libraries that the processes load
+    if options.coverage:
+        names = ["law", "seed", "covered, %", "width", "error of the mean", "CPU s"]
+        print_table(names, measure_coverage, LAWS, options)
+        return
     names = ["set", "seed", "LightGBM, CPU s", "CPU s", "ratio", "wall s", "of it preparation", "LightGBM, log-loss"]
     names += ["log-loss", "rate", "epochs", "experts", "peak above the rows, MB"]
     names += ["L-BFGS, CPU s", "L-BFGS, log-loss"] if options.default else []
+    print_table(names, run, options.sets, options)
+
+
+def print_table(names, measure, items, options):
+    """Print a table with a row for each item and seed, each measured in a process of its own."""
     print("| " + " | ".join(names) + " |")
     print("| --- |" + " --- |" * (len(names) - 1))
-    os.environ["OMP_NUM_THREADS"] = "1"  # of the libraries that the processes load
-    for name in options.sets:
+    for item in items:
         for seed in options.seeds:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                print("| " + " | ".join(pool.submit(run, name, seed, options).result()) + " |", flush=True)
+                print("| " + " | ".join(pool.submit(measure, item, seed, options).result()) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ rows come from a library's linear algebra, which does not, so a whole fit promis
 for any number of threads and any order of the rows in memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -85,7 +85,7 @@ class Trainer:
         n_rows, n_steps, n_done = n_epochs * self._source.n_rows, 0, 0
         total_weight = self._source.total_weight
         for _ in range(n_epochs):
-            for rows in self._source.epoch(self.n_epochs):
+            for rows in prefetched(self._source.epoch(self.n_epochs), self._crew.pool):
                 if self._crew.reporting.is_stopped():
                     return False
                 batches = cut_batches(rows.n_rows, schedule.batch_rows)
@@ -152,6 +152,14 @@ def train_members(
         if len(reports) > 1 and reports[-2].held_out_loss - loss < schedule.min_gain * reports[-2].held_out_loss:
             break
     return reports
+
+
+def prefetched(parts: Iterator[FloatRows], pool: ThreadPoolExecutor) -> Iterator[FloatRows]:
+    """Yield the parts of an epoch; while one is in use, a thread that has nothing else to do loads the next one."""
+    coming = pool.submit(next, parts, None)
+    while (part := coming.result()) is not None:
+        coming = pool.submit(next, parts, None)
+        yield part
 
 
 def mean_log_loss(probabilities: FloatArray, row_weights: FloatArray) -> float:

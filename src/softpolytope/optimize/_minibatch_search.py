@@ -7,6 +7,9 @@
    weighted likelihood bootstrap of Newton and Raftery, 1994), now with all rows.
 
 The bases take many epochs and the members few, so twenty members cost less than twice as much as the bases.
+
+The constants were chosen on a fifth of the training rows of a9a, ijcnn1 and cod_rna, held out, and on synthetic rows
+(`benchmarks/large_tables.py --development`).
 """
 
 from collections.abc import Sequence
@@ -43,11 +46,11 @@ SAMPLE_CYCLE = 8
 N_BASES = 6
 # Epochs of the cycles of the bases. With fewer rows than the first limit the last cycle is longer, with more than the
 # second one all are shorter.
-CYCLES = (5, 15, 32)
+CYCLES = (5, 10, 32)
 MIN_LONG_ROWS, MAX_LONG_ROWS = 40_000, 100_000
 MAX_EPOCHS = 60
 # Epochs of a member, as a share of those of the bases.
-MEMBER_SHARE = 0.2
+MEMBER_SHARE = 0.16
 MIN_MEMBER_EPOCHS = 2
 # Held-out rows of the bases.
 HELD_OUT_SHARE, MAX_HELD_OUT = 0.05, 10_000
@@ -237,7 +240,7 @@ def make_cycles(n_rows: int) -> tuple[int, ...]:
     --------
     >>> from softpolytope.optimize._minibatch_search import make_cycles
     >>> make_cycles(10_000), make_cycles(50_000), make_cycles(1_000_000)
-    ((5, 15, 60), (5, 15, 32), (1, 2, 3))
+    ((5, 10, 60), (5, 10, 32), (1, 2, 3))
     """
     *short, last = CYCLES
     last = max(last, min(round(last * MIN_LONG_ROWS / n_rows), MAX_EPOCHS))
