@@ -143,7 +143,8 @@ def run(name, seed, options):
     with clock() as ours:
         posterior, result, prepared = fit_members(X, y, seed, options)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    loss = log_loss(y_test, posterior.probabilities(X_test, "mean")[0])
+    positive, negative = posterior.probabilities(X_test, "mean")
+    loss = log_loss(y_test, positive / (positive + negative))
     cells = [
         name,
         str(seed),

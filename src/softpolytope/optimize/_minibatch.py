@@ -11,7 +11,7 @@ rows come from a library's linear algebra, which does not, so a whole fit promis
 for any number of threads and any order of the rows in memory.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -83,21 +83,27 @@ class Trainer:
     def train_cycle(self, n_epochs: int, schedule: Schedule) -> bool:
         """Make one cycle, and return whether it was completed; the averages of Adam must be empty."""
         n_rows, n_steps, n_done = n_epochs * self._source.n_rows, 0, 0
-        total_weight = self._source.total_weight
         for _ in range(n_epochs):
-            for rows in prefetched(self._source.epoch(self.n_epochs), self._crew.pool):
+            parts = self._source.epoch(self.n_epochs)
+            # While some rows are trained on, a thread that has nothing else to do loads the next ones.
+            (rows,) = self._run([partial(next, parts, None)])
+            while rows is not None:
                 if self._crew.reporting.is_stopped():
                     return False
                 batches = cut_batches(rows.n_rows, schedule.batch_rows)
                 progress = (n_done + 0.5 * (batches[1:] + batches[:-1])) / n_rows
                 weights = np.add.reduceat(rows.row_weights, batches[:-1])
-                steps = adam_steps(schedule.max_step, progress, n_steps, weights, total_weight)
-                tasks = [partial(group.train, rows, batches, steps) for group in self._groups]
-                run_all(tasks, self._crew.pool, self._crew.reporting)
+                steps = adam_steps(schedule.max_step, progress, n_steps, weights, self._source.total_weight)
                 n_steps += len(steps)
                 n_done += rows.n_rows
+                tasks = [partial(group.train, rows, batches, steps) for group in self._groups]
+                *_, rows = self._run([*tasks, partial(next, parts, None)])
             self.n_epochs += 1
         return True
+
+    def _run(self, tasks: Sequence[Callable[[], FloatRows | None]]) -> list[FloatRows | None]:
+        """Run tasks, of which one loads rows."""
+        return run_all(tasks, self._crew.pool, self._crew.reporting)
 
     def prune(self, rows: InMemoryDataset, *, keeps_inactive: bool) -> list[float]:
         """Remove the experts that some rows do not need, empty the averages, and return the rows' log likelihoods.
@@ -152,14 +158,6 @@ def train_members(
         if len(reports) > 1 and reports[-2].held_out_loss - loss < schedule.min_gain * reports[-2].held_out_loss:
             break
     return reports
-
-
-def prefetched(parts: Iterator[FloatRows], pool: ThreadPoolExecutor) -> Iterator[FloatRows]:
-    """Yield the parts of an epoch; while one is in use, a thread that has nothing else to do loads the next one."""
-    coming = pool.submit(next, parts, None)
-    while (part := coming.result()) is not None:
-        coming = pool.submit(next, parts, None)
-        yield part
 
 
 def mean_log_loss(probabilities: FloatArray, row_weights: FloatArray) -> float:

@@ -174,7 +174,7 @@ class BlockLoader(Protocol):
 def hold_out(
     data: InMemoryDataset, n_held_out: int, streams: Streams, step: int = HELD_OUT
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the rows to train with and the rows to hold out; rows that differ only in their label stay together.
+    """Return the rows to train with and those to hold out; rows that differ only in their label stay together.
 
     Rows in canonical order are in the order of their hashes, so any run of them is a random sample.
     """
@@ -186,6 +186,8 @@ def hold_out(
     last = n_held_out
     while 0 < last < data.n_rows and _are_equal(data.design, int(order[last - 1]), int(order[last])):
         last += 1
+    if last >= data.n_rows:  # all rows are equal
+        return np.arange(data.n_rows), np.arange(0)
     begin = 0
     while begin < last and _are_equal(data.design, int(order[begin - 1]), int(order[begin])):
         begin += 1
