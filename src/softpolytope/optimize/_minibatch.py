@@ -40,7 +40,7 @@ class Schedule:
     cycles: tuple[int, ...]
     batch_rows: int
     max_step: float
-    min_gain: float = 5e-3  # relative gain in held-out loss that a cycle must bring for another one to follow
+    min_gain: float = 1e-2  # relative gain in held-out loss that a cycle must bring for another one to follow
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ MIN_LONG_ROWS, MAX_LONG_ROWS = 40_000, 100_000
 MAX_EPOCHS = 60
 # Epochs of a member, as a share of those of the bases.
 MEMBER_SHARE = 0.16
-MIN_MEMBER_EPOCHS = 2
+# With fewer, members stay so close to their bases that intervals are too narrow.
+MIN_MEMBER_EPOCHS = 4
 # Held-out rows of the bases.
 HELD_OUT_SHARE, MAX_HELD_OUT = 0.05, 10_000
 # Rows that decide which experts are removed.
