@@ -16,7 +16,15 @@ from softpolytope.distributions import Streams
 from softpolytope.model import Prior
 from softpolytope.optimize._basis import Basis
 from softpolytope.optimize._fit import DEFAULT_PRIOR, find_modes
-from softpolytope.optimize._minibatch import Crew, Schedule, Trainer, cut_batches, log_likelihood, train_members
+from softpolytope.optimize._minibatch import (
+    Crew,
+    Schedule,
+    Trainer,
+    cut_batches,
+    log_likelihood,
+    mean_and_error,
+    train_members,
+)
 from softpolytope.optimize._minibatch_rows import (
     LOADED_ROWS,
     BlockRows,
@@ -227,11 +235,27 @@ def test_cycles_end_when_held_out_rows_gain_too_little(rng):
         for gain in (0.99, -1e9):
             source = MemoryRows(rows.with_equal_members(3, np.arange(data.n_rows)), Streams(0))
             trainer = Trainer(members, target, source, Crew(pool, 1, Reporting(None)))
-            schedule = Schedule((1, 1, 1, 2), 64, 0.1, gain)
+            schedule = Schedule((1, 1, 1, 2), 64, 0.1, gain, -np.inf)
             reports = train_members(trainer, schedule, data, rows.take(slice(0, 200)))
             n_cycles.append(len(reports))
             assert trainer.n_epochs == reports[-1].n_epochs
     assert n_cycles == [2, 4]
+
+
+def test_cycles_end_when_the_gain_is_noise():
+    """The standard error of a mean is that of its law, with unequal weights too, and a large one ends the training."""
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.5, 2.0, 200)
+    means, errors = np.transpose([mean_and_error(rng.standard_normal(200), weights) for _ in range(2000)])
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(means.std(), rel=0.1)  # six standard errors of the ratio
+    data = circle()
+    target = make_target(data)
+    rows = FloatRows.from_dataset(data, target.basis)
+    with ThreadPoolExecutor(1) as pool:
+        source = MemoryRows(rows.with_equal_members(3, np.arange(data.n_rows)), Streams(0))
+        trainer = Trainer(make_members(rng, 3), target, source, Crew(pool, 1, Reporting(None)))
+        reports = train_members(trainer, Schedule((1, 1, 1), 64, 0.1, -np.inf, 1e3), data, rows.take(slice(0, 200)))
+    assert len(reports) == 2
 
 
 def test_a_callback_stops_the_training():

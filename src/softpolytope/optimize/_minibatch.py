@@ -40,7 +40,10 @@ class Schedule:
     cycles: tuple[int, ...]
     batch_rows: int
     max_step: float
-    min_gain: float = 1e-2  # relative gain in held-out loss that a cycle must bring for another one to follow
+    # Another cycle follows if the last one has lowered the held-out loss by more than this part of it, and by more than
+    # this number of standard errors.
+    min_gain: float = 2e-3
+    min_errors: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,25 +147,34 @@ def train_members(
     A cycle that is stopped has no report. Without held-out rows, all cycles are made.
     """
     reports: list[CycleReport] = []
+    before: FloatArray | None = None
     for number, n_epochs in enumerate(schedule.cycles):
         if not trainer.train_cycle(n_epochs, schedule):
             break
         # Experts that the first cycle has not developed yet may be needed.
         values = trainer.prune(pruning_rows, keeps_inactive=number == 0)
-        loss = np.nan
-        if held_out.n_rows:
-            loss = mean_log_loss(trainer.probabilities(held_out).mean(axis=1), held_out.row_weights)
+        losses = log_losses(trainer.probabilities(held_out).mean(axis=1))
+        loss = float(np.average(losses, weights=held_out.row_weights)) if held_out.n_rows else np.nan
         reports.append(CycleReport(number, trainer.n_epochs, loss, trainer.members, values))
         if callback is not None:
             callback(reports[-1])
-        if len(reports) > 1 and reports[-2].held_out_loss - loss < schedule.min_gain * reports[-2].held_out_loss:
-            break
+        if held_out.n_rows and before is not None:
+            gain, error = mean_and_error(before - losses, held_out.row_weights)
+            if gain < max(schedule.min_gain * reports[-2].held_out_loss, schedule.min_errors * error):
+                break
+        before = losses
     return reports
 
 
-def mean_log_loss(probabilities: FloatArray, row_weights: FloatArray) -> float:
-    """Return the weighted mean of -log P(label)."""
-    return -float(row_weights @ np.log(np.maximum(probabilities, MIN_PROBABILITY)) / row_weights.sum())
+def log_losses(probabilities: FloatArray) -> FloatArray:
+    """Return -log P(label)."""
+    return -np.log(np.maximum(probabilities, MIN_PROBABILITY))
+
+
+def mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the weighted mean of numbers, and its standard error."""
+    mean = float(np.average(values, weights=weights))
+    return mean, float(np.sqrt(weights**2 @ (values - mean) ** 2) / weights.sum())
 
 
 def cut_batches(n_rows: int, batch_rows: int) -> IndexArray:

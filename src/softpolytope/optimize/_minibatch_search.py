@@ -30,7 +30,7 @@ from softpolytope.optimize._minibatch import (
     Schedule,
     Trainer,
     log_likelihood,
-    mean_log_loss,
+    log_losses,
     train_members,
 )
 from softpolytope.optimize._minibatch_rows import SAMPLE, FloatRows, MemberKey, MemoryRows, hold_out
@@ -155,9 +155,8 @@ class MinibatchSearch:
         trainer.train_cycle(SAMPLE_CYCLE, self._schedule)
         held_out = self._rows.take(unseen)
         probabilities = trainer.probabilities(held_out).reshape(len(unseen), len(rates), -1).mean(axis=2)
-        return {
-            rate: mean_log_loss(probabilities[:, number], held_out.row_weights) for number, rate in enumerate(rates)
-        }
+        losses = np.average(log_losses(probabilities), axis=0, weights=held_out.row_weights)
+        return dict(zip(rates, losses.tolist(), strict=True))
 
     def find_bases(self, rate: float) -> tuple[list[CycleReport], list[Member], int]:
         """Return the reports of the cycles, the modes found from random starts, and the number of epochs."""
