@@ -235,7 +235,7 @@ def test_cycles_end_when_held_out_rows_gain_too_little(rng):
         for gain in (0.99, -1e9):
             source = MemoryRows(rows.with_equal_members(3, np.arange(data.n_rows)), Streams(0))
             trainer = Trainer(members, target, source, Crew(pool, 1, Reporting(None)))
-            schedule = Schedule((1, 1, 1, 2), 64, 0.1, gain, -np.inf)
+            schedule = Schedule((1, 1, 1, 2), 64, 0.1, gain, min_errors=-np.inf)
             reports = train_members(trainer, schedule, data, rows.take(slice(0, 200)))
             n_cycles.append(len(reports))
             assert trainer.n_epochs == reports[-1].n_epochs
@@ -254,8 +254,13 @@ def test_cycles_end_when_the_gain_is_noise():
     with ThreadPoolExecutor(1) as pool:
         source = MemoryRows(rows.with_equal_members(3, np.arange(data.n_rows)), Streams(0))
         trainer = Trainer(make_members(rng, 3), target, source, Crew(pool, 1, Reporting(None)))
-        reports = train_members(trainer, Schedule((1, 1, 1), 64, 0.1, -np.inf, 1e3), data, rows.take(slice(0, 200)))
+        reports = train_members(
+            trainer, Schedule((1, 1, 1), 64, 0.1, -np.inf, np.inf, 1e6), data, rows.take(slice(0, 200))
+        )
     assert len(reports) == 2
+    schedule = Schedule((1,), 64, 0.1)
+    gains = [(0.02, 0.05), (0.005, 0.05), (0.005, 0.001), (0.001, 0.0)]
+    assert [schedule.is_worthwhile(*pair, 1.0) for pair in gains] == [True, False, True, False]
 
 
 def test_a_callback_stops_the_training():

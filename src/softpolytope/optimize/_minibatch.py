@@ -40,10 +40,15 @@ class Schedule:
     cycles: tuple[int, ...]
     batch_rows: int
     max_step: float
-    # Another cycle follows if the last one has lowered the held-out loss by more than this part of it, and by more than
-    # this number of standard errors.
+    # Another cycle follows if the last one has lowered the held-out loss by more than a part of it. Clear gains decide
+    # at once; smaller ones must exceed a number of standard errors.
     min_gain: float = 2e-3
+    clear_gain: float = 1e-2
     min_errors: float = 2.0
+
+    def is_worthwhile(self, gain: float, error: float, loss: float) -> bool:
+        """Return whether another cycle follows one that has lowered a loss by `gain`."""
+        return gain >= max(self.min_gain * loss, min(self.clear_gain * loss, self.min_errors * error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ def train_members(
             callback(reports[-1])
         if held_out.n_rows and before is not None:
             gain, error = mean_and_error(before - losses, held_out.row_weights)
-            if gain < max(schedule.min_gain * reports[-2].held_out_loss, schedule.min_errors * error):
+            if not schedule.is_worthwhile(gain, error, reports[-2].held_out_loss):
                 break
         before = losses
     return reports
