@@ -14,7 +14,7 @@ their intervals would be too wide. Those weights vary less (`weight_concentratio
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -34,7 +34,6 @@ from softpolytope.optimize._mode import (
 )
 from softpolytope.optimize._optimizer import Optimizer
 from softpolytope.optimize._precision_rate import RATE_GRID, deal_folds, is_settled, log_probabilities
-from softpolytope.optimize._representative import fit_representatives, nearest_members
 from softpolytope.optimize._search import MIN_FOLDS, MIN_GAIN, MIN_ROWS_TO_SHARE, ONLY, sample_sizes
 from softpolytope.parallel import Blocks, BlockThreads, Progress, run_all
 
@@ -50,7 +49,7 @@ CONCENTRATION_POWER = 0.35
 MIN_CONCENTRATION, MAX_CONCENTRATION = 1.25, 3.0
 
 # Steps of a member, which name its random streams.
-_START, _FOLDS, _WEIGHTS, _REPRESENTATIVE = range(16, 20)
+_START, _FOLDS, _WEIGHTS = range(16, 19)
 
 
 def weight_concentration(total_weight: float, max_experts: int) -> float:
@@ -215,23 +214,7 @@ def find_members(
         active = run_all([partial(pruned, member.mode, blocks) for member in found], pool, reporting)
         modes.append([FoundMode(*pair, member.mode) for pair, member in zip(active, found, strict=True)])
     rates = np.array([[member.precision_rate for member in found] for found in sides])
-    result = ModesResult(modes, rates, {}, not reporting.is_stopped(), reporting.is_interrupted())
-    return _with_representatives(result, common, labelings)
-
-
-def _with_representatives(result: ModesResult, common: Common, labelings: tuple[int, ...]) -> ModesResult:
-    """Return a result with a representative of each labeling."""
-    rows = common.sampler.sample(sample_sizes(common.n_rows)[0])
-    if result.is_complete:
-        rng = common.streams.generator(labeling=0, chain=0, sweep=0, step=_REPRESENTATIVE, block=0)
-        found = fit_representatives(result, rows, labelings, common.optimizer.log_posterior, rng)
-    else:
-        found = nearest_members(result, rows, labelings)
-    modes = []
-    for labeling, mode in zip(labelings, found.modes, strict=True):
-        blocks = common.sampler.blocks(common.n_rows, is_flipped=bool(labeling), threads=common.block_threads)
-        modes.append(FoundMode(*pruned(mode, blocks), mode))
-    return replace(result, representatives=tuple(modes), agreement=found.agreement)
+    return ModesResult(modes, rates, {}, not reporting.is_stopped(), reporting.is_interrupted())
 
 
 def _usable(sides: list[list[Member]]) -> list[list[Member]]:

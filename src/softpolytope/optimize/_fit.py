@@ -1,8 +1,9 @@
 """Fits of modes: one search for both labelings of a problem, and the posterior that its modes approximate."""
 
 import hashlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,11 +17,16 @@ from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Draws, LabelingPosterior, Pool, Prior, RegressionPosterior
 from softpolytope.optimize._bootstrap import Common, find_members
 from softpolytope.optimize._checkpoints import ModeCheckpoints
+from softpolytope.optimize._minibatch_search import can_use_minibatches
+from softpolytope.optimize._minibatch_search import find_members as find_members_by_minibatches
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, column_unit
 from softpolytope.optimize._optimizer import Optimizer
+from softpolytope.optimize._representative import MAX_ROWS, with_representatives
 from softpolytope.optimize._search import SAMPLE, Search, Workers
 from softpolytope.parallel import BlockThreads, Reporting, RunOptions, make_fingerprint, one_blas_thread
 
+# The step of the random streams of representatives.
+REPRESENTATIVE = 19
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
 DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
@@ -57,24 +63,13 @@ def find_modes(
     [2, 2, 2]
     """
     options = options or RunOptions()
-    reporting, streams = Reporting(options.callback), Streams(seed)
     with one_blas_thread(), ExitStack() as stack:
         n_jobs = len(labelings) * settings.n_restarts
-        # Restarts may have to wait for partitions at the same time.
-        n_parallel = max(options.n_threads, data.n_parallel(n_jobs, options.n_threads))
-        pool, block_threads = stack.enter_context(ThreadPoolExecutor(n_parallel)), None
-        if options.n_threads >= 2 * n_jobs:
-            block_pool = stack.enter_context(ThreadPoolExecutor(options.n_threads))
-            block_threads = BlockThreads(block_pool, options.n_threads // n_jobs)
-        folder = options.folder
-        if start is not None:
-            # Optimizations from earlier modes must not be mistaken for those that led to these modes.
-            positions = [found.unpruned.position().tobytes() for modes in start.modes for found in modes]
-            name = hashlib.sha256(b"".join([start.precision_rates.tobytes(), *positions])).hexdigest()
-            folder = f"{folder}/on-from-{name[:16]}"
+        workers = stack.enter_context(_open_workers(data, n_jobs, options))
+        streams = Streams(seed)
         checkpoints = ModeCheckpoints(
             options.checkpoint,
-            folder,
+            _checkpoint_folder(options.folder, start),
             lambda: make_fingerprint(settings, streams.key, labelings, data.fingerprint),
         )
         if options.checkpoint is not None:
@@ -84,21 +79,44 @@ def find_modes(
             stack.callback(sampler.close)
             unit = column_unit(data.root_mean_square())
             log_posterior = LogPosterior(settings.prior, settings.max_experts, settings.fit_weights, unit)
-            optimizer = Optimizer(log_posterior, checkpoints, reporting, settings.keeps_inactive)
-            if settings.bootstrap:
+            optimizer = Optimizer(log_posterior, checkpoints, workers.reporting, settings.keeps_inactive)
+            if not settings.bootstrap:
+                return Search(data, sampler, settings, streams, labelings, workers, optimizer).find(start)
+            if start is None and can_use_minibatches(data, settings):
+                result = find_members_by_minibatches(data, settings, n_jobs, seed, labelings, options).modes
+            else:
                 size = data.n_rows, data.total_weight
-                common = Common(*size, sampler, settings, streams, optimizer, block_threads)
-                return find_members(common, labelings, pool, start)
-            workers = Workers(pool, block_threads, reporting)
-            search = Search(data, sampler, settings, streams, labelings, workers, optimizer)
-            if start is not None:
-                search.start_from(start)
-            elif settings.prior.precision_rate == "learned":
-                search.choose_rates()
-            search.maximize_on_samples()
-            return search.result()
+                common = Common(*size, sampler, settings, streams, optimizer, workers.block_threads)
+                result = find_members(common, labelings, workers.pool, start)
+            rng = streams.generator(labeling=0, chain=0, sweep=0, step=REPRESENTATIVE, block=0)
+            rows = sampler.sample(min(data.n_rows, MAX_ROWS))
+            blocks = [sampler.blocks(data.n_rows, is_flipped=bool(labeling)) for labeling in labelings]
+            return with_representatives(result, rows, blocks, labelings, log_posterior, rng)
         except BlocksLostError as error:
             raise BlocksLostError(f"{error} {checkpoints.save_progress()}") from error
+
+
+@contextmanager
+def _open_workers(data: Dataset, n_jobs: int, options: RunOptions) -> Iterator[Workers]:
+    """Yield the threads of a fit of some modes, which run at the same time."""
+    # Restarts may have to wait for partitions at the same time.
+    n_parallel = max(options.n_threads, data.n_parallel(n_jobs, options.n_threads))
+    with ExitStack() as stack:
+        pool, block_threads = stack.enter_context(ThreadPoolExecutor(n_parallel)), None
+        if options.n_threads >= 2 * n_jobs:
+            block_pool = stack.enter_context(ThreadPoolExecutor(options.n_threads))
+            block_threads = BlockThreads(block_pool, options.n_threads // n_jobs)
+        yield Workers(pool, block_threads, Reporting(options.callback))
+
+
+def _checkpoint_folder(folder: str, start: ModesResult | None) -> str:
+    """Return the folder of the checkpoints of a fit that may continue from earlier modes."""
+    if start is None:
+        return folder
+    # Optimizations from earlier modes must not be mistaken for those that led to these modes.
+    positions = [found.unpruned.position().tobytes() for modes in start.modes for found in modes]
+    name = hashlib.sha256(b"".join([start.precision_rates.tobytes(), *positions])).hexdigest()
+    return f"{folder}/on-from-{name[:16]}"
 
 
 @dataclass(frozen=True, slots=True)

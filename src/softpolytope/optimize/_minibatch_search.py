@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeGuard
 
 import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 
-from softpolytope.data import InMemoryDataset
+from softpolytope.data import Dataset, InMemoryDataset
 from softpolytope.distributions import Streams
 from softpolytope.optimize._basis import Basis, FloatArray32
 from softpolytope.optimize._minibatch import (
@@ -39,6 +40,10 @@ from softpolytope.optimize._model_group import Member, Target
 from softpolytope.optimize._precision_rate import RATE_GRID
 from softpolytope.parallel import Progress, Reporting, RunOptions, one_blas_thread, run_all
 
+# With fewer rows, L-BFGS finds better modes in about the same time.
+MIN_ROWS = 10_000
+# Single precision holds weights up to 1e38.
+MAX_WEIGHT = 1e20
 # Rows of the sample that chooses the precision rate, and at most so many held-out rows.
 SAMPLE_ROWS = 16_000
 SAMPLE_CYCLE = 8
@@ -74,6 +79,13 @@ class MinibatchResult:
     base_cycles: list[CycleReport]
 
 
+def can_use_minibatches(data: Dataset, settings: ModeSettings) -> TypeGuard[InMemoryDataset]:
+    """Return whether a fit should use minibatches: rows are many, in memory, and of weights that floats can hold."""
+    if not isinstance(data, InMemoryDataset) or data.n_rows < MIN_ROWS or settings.keeps_inactive:
+        return False
+    return float(data.row_weights.max()) < MAX_WEIGHT and float(data.row_weights.min()) > 1.0 / MAX_WEIGHT
+
+
 def find_members(
     data: InMemoryDataset,
     settings: ModeSettings,
@@ -82,14 +94,14 @@ def find_members(
     labelings: tuple[int, ...] = (0, 1),
     options: RunOptions | None = None,
 ) -> MinibatchResult:
-    """Find `n_members` modes of standardized rows, the same number for each labeling.
+    """Find `n_members` members of a bootstrap of standardized rows, the same number for each labeling.
 
     Ctrl-C, or a callback that returns True, ends the training where it is.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softpolytope.data import InMemoryDataset
+    >>> from softpolytope.data import Dataset, InMemoryDataset
     >>> from softpolytope.optimize import DEFAULT_PRIOR, ModeSettings
     >>> from softpolytope.optimize._minibatch_search import find_members
     >>> x = np.random.default_rng(0).uniform(-3.0, 3.0, 2000)
@@ -213,7 +225,7 @@ class MinibatchSearch:
             self._report_member(member, len(CYCLES) + 1, value)
         return ModesResult(
             [found[start : start + n_per_labeling] for start in range(0, len(found), n_per_labeling)],
-            np.full(n_per_labeling, rate),
+            np.full((len(self._labelings), n_per_labeling), rate),
             losses,
             is_complete=not reporting.is_stopped(),
             is_interrupted=reporting.is_interrupted(),

@@ -180,21 +180,15 @@ def update_online(
     _transform_modes(after, transform.to_transformed)
     rows = transform.apply(batch)
     sides = [rows.flipped() if labeling else rows for labeling in labelings]
-    streams = Streams(seed) if settings.bootstrap else None
-    concentration = weight_concentration(features.weight, settings.max_experts)
     log_posterior = LogPosterior(settings.prior, settings.max_experts, settings.fit_weights, np.ones(batch.n_columns))
     reporting = Reporting(None)
+    weigh = partial(_weigh, Streams(seed), weight_concentration(features.weight, settings.max_experts))
     tasks = []
     for labeling, side, states, rates in zip(labelings, sides, after.states, after.precision_rates, strict=True):
         for number, (state, rate) in enumerate(zip(states, rates.tolist(), strict=True)):
-            own = side
-            if streams is not None:
-                # A batch is named by the steps before it; the rows of `fit` have the name 0.
-                name = labeling, number, 1 + state.n_steps
-                own = reweighted_rows(side, member_weights(streams, *name, concentration))
-            tasks.append(
-                partial(adam_pass, state, own, log_posterior, rate, online.features.weight, reporting.is_stopped)
-            )
+            own = weigh(side, labeling, number, state) if settings.bootstrap else side
+            common = log_posterior, rate, online.features.weight, reporting.is_stopped
+            tasks.append(partial(adam_pass, state, own, *common))
     with ThreadPoolExecutor(n_threads) as pool:
         run_all(tasks, pool, reporting)
     if reporting.is_interrupted():
@@ -207,6 +201,14 @@ def update_online(
     posterior = approximate_posterior(result, transform, settings.prior)
     _transform_modes(after, transform.to_original)
     return after, posterior
+
+
+def _weigh(
+    streams: Streams, concentration: float, rows: InMemoryDataset, labeling: int, member: int, state: AdamState
+) -> InMemoryDataset:
+    """Return the rows of a batch with the random weights of a member."""
+    # A batch is named by the steps before it; the rows of `fit` have the name 0.
+    return reweighted_rows(rows, member_weights(streams, labeling, member, 1 + state.n_steps, concentration))
 
 
 def _batch_transform(features: FeatureSummary, batch: InMemoryDataset, *, standardize: bool) -> ColumnTransform:

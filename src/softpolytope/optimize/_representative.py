@@ -5,6 +5,7 @@ fitted to the probabilities that they predict together, from the member whose ow
 decides like all of them on more rows than any member does (`benchmarks/representatives.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,15 +14,20 @@ from scipy import sparse
 from scipy.special import expit
 
 from softpolytope._typing import FloatArray
-from softpolytope.data import InMemoryDataset, row_blocks
+from softpolytope.data import InMemoryDataset, RowBlock, row_blocks
 from softpolytope.model import mean_log_odds
-from softpolytope.optimize._mode import LogPosterior, Mode, ModesResult, StoppingRule, poisson_rates, pruned
+from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModesResult, StoppingRule, poisson_rates, pruned
 from softpolytope.optimize._precision_rate import MIN_PROBABILITY, deal_folds
+from softpolytope.parallel import Blocks
 
 # The agreement is measured on one of these folds, which the first optimization does not see.
 N_FOLDS = 5
 FIRST = StoppingRule(60, 1e-9)
 LAST = StoppingRule(40, 1e-9)
+
+
+# A random sample of the rows, by which representatives are fitted.
+MAX_ROWS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,23 @@ class Representatives:
 
     modes: list[Mode]
     agreement: float
+
+
+def with_representatives(
+    result: ModesResult,
+    rows: InMemoryDataset,
+    blocks: Sequence[Blocks[RowBlock]],
+    labelings: tuple[int, ...],
+    log_posterior: LogPosterior,
+    rng: Generator,
+) -> ModesResult:
+    """Return a result with representatives, fitted to a sample of the rows; `blocks` has all rows of each labeling."""
+    if result.is_complete:
+        found = fit_representatives(result, rows, labelings, log_posterior, rng)
+    else:
+        found = nearest_members(result, rows, labelings)
+    modes = [FoundMode(*pruned(mode, own), mode) for mode, own in zip(found.modes, blocks, strict=True)]
+    return replace(result, representatives=tuple(modes), agreement=found.agreement)
 
 
 def nearest_members(result: ModesResult, rows: InMemoryDataset, labelings: tuple[int, ...]) -> Representatives:

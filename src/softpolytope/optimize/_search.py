@@ -105,6 +105,15 @@ class Search:
         self._is_continued = False  # whether it started from the modes of an earlier search
         self._n_in_all = max_optimizations(data.n_rows, settings.prior)
 
+    def find(self, start: ModesResult | None = None) -> ModesResult:
+        """Find the modes of all restarts, from random starts or from the modes of an earlier search."""
+        if start is not None:
+            self.start_from(start)
+        elif self._settings.prior.precision_rate == "learned":
+            self.choose_rates()
+        self.maximize_on_samples()
+        return self.result()
+
     def start_from(self, earlier: ModesResult) -> None:
         """Continue from the modes of an earlier search, under its precision rates."""
         modes = [found.unpruned for modes in earlier.modes for found in modes]
