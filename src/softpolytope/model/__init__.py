@@ -23,8 +23,8 @@ from softpolytope.model._log_posterior import (
     Observations,
     log_posterior,
 )
+from softpolytope.model._pools import MAX_LOG_ODDS, combine_odds, mean_log_odds
 from softpolytope.model._posterior import (
-    MAX_LOG_ODDS,
     Draws,
     Estimate,
     LabelingPosterior,
@@ -32,8 +32,6 @@ from softpolytope.model._posterior import (
     Posterior,
     RegressionPosterior,
     check_estimate,
-    combine_odds,
-    mean_log_odds,
 )
 from softpolytope.model._prior import Prior
 from softpolytope.model._quantiles import central_interval, draw_quantiles

@@ -7,11 +7,18 @@ from typing import Literal, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.model._kernels import predict as _predict
 from softpolytope.model._log_posterior import Design
+from softpolytope.model._pools import (
+    combine_odds,
+    log_mean_probabilities,
+    mean_probabilities,
+    mixture_probabilities,
+    pooled_probabilities,
+)
 from softpolytope.model._softplus import log_negative_probability, log_positive_probability
 
 Estimate = Literal["mean", "best"]
@@ -21,8 +28,6 @@ Result = TypeVar("Result")
 # Below this, probabilities are computed from their logarithms, this many rows at once.
 MIN_PLAIN_PROBABILITY = 1e-290
 FAR_ROWS_AT_ONCE = 256
-# Log odds of one draw are limited to this in a logarithmic pool, where one draw that is certain would decide alone.
-MAX_LOG_ODDS = 12.0
 # Numbers held at once while rows are predicted; rows are taken in blocks so that draws x rows stay below it.
 MAX_RATES_AT_ONCE = 4_000_000
 # Minimum size of a block: for fewer rows a thread costs more than it saves.
@@ -165,7 +170,7 @@ class RegressionPosterior:
 
     def probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
         """Return P(y = 1) and P(y = 0) of rows, pooled over draws, each precise where it is small."""
-        pool = _mean_probabilities if self.pool == "linear" else _pooled_probabilities
+        pool = mean_probabilities if self.pool == "linear" else pooled_probabilities
         blocks = list(self._map_blocks(X, estimate, n_threads, pool))
         positive, negative = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
         _check_for_overflow(positive)
@@ -178,7 +183,7 @@ class RegressionPosterior:
         positive, negative = (np.log(np.maximum(item, MIN_PLAIN_PROBABILITY)) for item in probabilities)
         for start in range(0, len(far), FAR_ROWS_AT_ONCE):
             own = far[start : start + FAR_ROWS_AT_ONCE]
-            positive[own], negative[own] = _log_mean_probabilities(
+            positive[own], negative[own] = log_mean_probabilities(
                 [labeling.select_draws(estimate).log_probabilities(X[own]) for labeling in self.labelings]
             )
         return positive, negative
@@ -191,7 +196,7 @@ class RegressionPosterior:
         self, X: Design, estimate: Estimate = "mean", n_threads: int = 1
     ) -> tuple[FloatArray, FloatArray]:
         """Return P(y = 1) and P(y = 0) of every draw of both labelings, each precise where it is small."""
-        blocks = list(self._map_blocks(X, estimate, n_threads, _mixture_probabilities))
+        blocks = list(self._map_blocks(X, estimate, n_threads, mixture_probabilities))
         positive, negative = (np.concatenate([block[side] for block in blocks], axis=1) for side in (0, 1))
         _check_for_overflow(positive)
         return positive, negative
@@ -215,28 +220,6 @@ class RegressionPosterior:
                 yield from pool.map(evaluate, starts)
 
 
-def _mixture_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return P(y = 1) and P(y = 0) by draw, given lambda of the labeling and, if there is one, of its opposite."""
-    sides = [(-np.expm1(-own), np.exp(-own)) for own in rates]
-    # The event of the opposite labeling is y = 0.
-    sides[1:] = [(survival, event) for event, survival in sides[1:]]
-    return np.concatenate([side[0] for side in sides]), np.concatenate([side[1] for side in sides])
-
-
-def _log_mean_probabilities(logs: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Return log P(y = 1) and log P(y = 0), given those of every draw of the labeling and of its opposite."""
-    event, survival = ([_log_mean(pair[side]) for pair in logs] for side in (0, 1))
-    if len(logs) == 1:
-        return event[0], survival[0]
-    half = np.log(0.5)
-    return half + np.logaddexp(event[0], survival[1]), half + np.logaddexp(survival[0], event[1])
-
-
-def _log_mean(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the mean over draws, (draws, rows)."""
-    return np.asarray(logsumexp(logs, axis=0) - np.log(len(logs)))
-
-
 def _check_for_overflow(probabilities: FloatArray) -> None:
     """Raise if the probability of a row, the last axis, is not a number."""
     if np.isnan(probabilities).any():
@@ -244,49 +227,6 @@ def _check_for_overflow(probabilities: FloatArray) -> None:
         raise ValueError(
             f"Row {row} of X has values so large that its linear predictors overflow. Rescale or drop such rows."
         )
-
-
-def _mean_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return P(y = 1) and P(y = 0) averaged over draws, given lambda as `_mixture_probabilities` takes it."""
-    positive, negative = np.zeros(rates[0].shape[1]), np.zeros(rates[0].shape[1])
-    _predict.add_mean_probabilities(rates[0], 1.0 / len(rates), positive, negative)
-    if len(rates) == 2:
-        _predict.add_mean_probabilities(rates[1], 0.5, negative, positive)
-    return positive, negative
-
-
-def mean_log_odds(rates: Sequence[FloatArray]) -> FloatArray:
-    """Return the mean over all draws of the log odds of y = 1, given lambda as `_mixture_probabilities` takes it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softpolytope.model import mean_log_odds
-    >>> rates = -np.log(1.0 - np.array([[0.5], [0.8]]))  # two draws: log odds 0 and log 4
-    >>> mean_log_odds([rates]).round(4).tolist()
-    [0.6931]
-    """
-    total = np.zeros(rates[0].shape[1])
-    for own, sign in zip(rates, (1.0, -1.0), strict=False):
-        _predict.add_log_odds(own, sign / (len(own) * len(rates)), MAX_LOG_ODDS, total)
-    return total
-
-
-def _pooled_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return P(y = 1) and P(y = 0) by the mean log odds of draws, given lambda as `_mixture_probabilities` takes it."""
-    log_odds = mean_log_odds(rates)
-    return np.asarray(expit(log_odds)), np.asarray(expit(-log_odds))
-
-
-def combine_odds(positive: FloatArray, negative: FloatArray) -> FloatArray:
-    """Return class probabilities, which sum to one, from P(class) and P(not class), both (classes, ...).
-
-    The regressions are treated as independent and conditioned on exactly one of them being positive: P(c) is
-    proportional to the odds of c. `benchmarks/multiclass.py` compares this with dividing by the sum.
-    """
-    log_odds = np.log(np.maximum(positive, np.finfo(float).tiny)) - np.log(np.maximum(negative, np.finfo(float).tiny))
-    odds = np.exp(log_odds - log_odds.max(axis=0))
-    return np.asarray(odds / odds.sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
