@@ -113,4 +113,6 @@ def _maximize(log_posterior: LogPosterior, mode: Mode, rows: InMemoryDataset, ra
 def _agreement(log_odds: FloatArray, target: FloatArray, weights: FloatArray) -> float:
     """Return the share of rows for which log odds decide as the target probabilities do; one for no rows."""
     total = float(weights.sum())
-    return float(weights @ ((log_odds > 0.0) == (target > 0.5))) / total if total > 0.0 else 1.0
+    # From the rows that they decide otherwise, so that rounding cannot lift it above one.
+    differing = float(weights @ ((log_odds > 0.0) != (target > 0.5)))
+    return max(1.0 - differing / total, 0.0) if total > 0.0 else 1.0
