@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -89,7 +88,8 @@ def partial_fit(
 def _fit_batch(
     classifier: "SoftplusBase", X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> None:
-    settings = Settings.from_parameters(classifier.get_params(deep=False))
+    parameters = classifier.get_params(deep=False)
+    settings = Settings.from_parameters(parameters)
     if classifier.class_weight == "balanced":
         raise ValueError('class_weight="balanced" needs all rows at once. Give weights by class as a dict.')
     fits: list[FittedRegression] = getattr(classifier, "_fits", [])
@@ -97,8 +97,9 @@ def _fit_batch(
         message = "partial_fit starts from scratch: the last fit ran chains, which cannot take more rows."
         warnings.warn(message, stacklevel=4)
         fits, classes = [], classifier.classes_ if classes is None else classes
-    if fits:
-        settings = replace(settings, inference=classifier.inference_)
+    if fits and settings.inference != classifier.inference_:
+        own = {"inference": classifier.inference_, "bootstrap": False}
+        settings = Settings.from_parameters(parameters | own)
     if any(fit.state is None for fit in fits):
         raise ValueError(
             f"partial_fit cannot continue from this model: {NO_STATE} Fit it from scratch, or start with "
