@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softpolytope import export, inspection
 from softpolytope.data import validate_rows
-from softpolytope.estimators._parameters import Settings, make_seed
+from softpolytope.estimators._parameters import Settings, check_parameters, make_seed
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export import InputType, ModelRecord
 from softpolytope.model import Posterior, check_estimate
@@ -74,7 +74,10 @@ def make_classifier(record: ModelRecord, known: Mapping[str, type["SoftplusBase"
     if not set(record.parameters) <= set(classifier.get_params(deep=False)):
         raise ModelFileError("the parameters are not those of the classifier.")
     classifier.set_params(**record.parameters)
-    Settings.from_parameters(classifier.get_params(deep=False))
+    parameters = classifier.get_params(deep=False)
+    check_parameters(parameters)
+    # A file of an earlier version may have the deprecated parameter, which is no concern of who reads it.
+    Settings.from_parameters(parameters | {"bootstrap": False})
     classifier.classes_, classifier.n_features_in_ = record.classes, record.n_features
     if record.feature_names is not None:
         classifier.feature_names_in_ = np.array(record.feature_names, dtype=object)
