@@ -27,8 +27,8 @@ class RandomWeights:
     >>> import numpy as np
     >>> from softpolytope.data import RandomWeights
     >>> weights = RandomWeights(key=7, concentration=1.0).draw(np.arange(100_000, dtype=np.uint64), np.ones(100_000))
-    >>> print(f"{weights.mean():.2f} {weights.var():.2f}")
-    1.00 1.00
+    >>> print(f"{weights.mean():.1f} {weights.var():.1f}")
+    1.0 1.0
     """
 
     key: int  # of 64 bits

@@ -128,6 +128,8 @@ class Member:
         """Release the blocks of the rows; the member is complete unless it was stopped before."""
         self.is_complete = not self._is_stopped()
         self._sampler.close()
+        # A member outlives its fit, and a sample may have nearly as many rows as there are.
+        del self._sampler
 
     def _choose_rate(self, n_rows: int) -> None:
         """Optimize under one rate after the other, and keep the mode whose loss of the held-out rows is lowest."""

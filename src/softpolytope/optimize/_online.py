@@ -195,9 +195,7 @@ def update_online(
         raise KeyboardInterrupt
     result = _evaluate(online, after, sides, summary)
     if settings.bootstrap:
-        nearest = nearest_members(result, rows, labelings)
-        found = [FoundMode(mode, 0.0, mode) for mode in nearest.modes]
-        result = replace(result, representatives=tuple(found), agreement=nearest.agreement)
+        result = _with_nearest(result, rows, labelings)
     posterior = approximate_posterior(result, transform, settings.prior)
     _transform_modes(after, transform.to_original)
     return after, posterior
@@ -209,6 +207,13 @@ def _weigh(
     """Return the rows of a batch with the random weights of a member."""
     # A batch is named by the steps before it; the rows of `fit` have the name 0.
     return reweighted_rows(rows, member_weights(streams, labeling, member, 1 + state.n_steps, concentration))
+
+
+def _with_nearest(result: ModesResult, rows: InMemoryDataset, labelings: tuple[int, ...]) -> ModesResult:
+    """Return a result whose representatives are the members nearest to all of them on the rows of a batch."""
+    nearest = nearest_members(result, rows, labelings)
+    found = tuple(FoundMode(mode, 0.0, mode) for mode in nearest.modes)
+    return replace(result, representatives=found, agreement=nearest.agreement)
 
 
 def _batch_transform(features: FeatureSummary, batch: InMemoryDataset, *, standardize: bool) -> ColumnTransform:
