@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from softpolytope.data._dataset import InMemoryDataset
+from softpolytope.data._random_weights import RandomWeights
 from softpolytope.data._row_block import RowBlock
 
 
@@ -48,20 +49,19 @@ def test_blocks_have_the_rows_of_the_sample(data, rng):
         np.testing.assert_allclose(blocks.sum(RowBlock.gradient, coefficients, log_weights), expected)
 
 
-def test_bootstrap_keeps_the_total_weight(data):
-    """Bootstrap weights differ from the row weights but have the same sum, so the likelihood keeps its scale."""
-    coefficients, log_weights = np.zeros((1, 1, 2)), np.zeros(1)
+def test_random_weights_are_those_of_the_rows(data):
+    """Reweighted rows are in the same samples; both labelings have the weights of the same rows."""
+    weights = RandomWeights(3)
     sampler = data.sampler(lambda **_: np.random.default_rng(0))
-    flat = [
-        sampler.blocks(200, is_flipped=flipped, rng=np.random.default_rng(1)).sum(
-            RowBlock.gradient, coefficients, log_weights
-        )[0]
-        for flipped in (False, True)
-    ]
-    # At zero coefficients, a row of label l has the log likelihood log p_l, whatever its features.
-    plain = [
-        sampler.blocks(200, is_flipped=flipped).sum(RowBlock.gradient, coefficients, log_weights)[0]
-        for flipped in (False, True)
-    ]
-    assert flat[0] != plain[0]
-    np.testing.assert_allclose(sum(flat), sum(plain))
+    reweighted = sampler.reweighted(weights)
+    assert values(reweighted.sample(40)) == values(sampler.sample(40))
+    expected = weights.draw(np.arange(200, dtype=np.uint64), data.row_weights)
+    assert np.array_equal(reweighted.sample(200).row_weights, expected)
+    assert not np.array_equal(sampler.sample(200).row_weights, expected)
+    # At zero coefficients a row of label l has the log likelihood log p_l, whatever its features.
+    coefficients, log_weights = np.zeros((1, 1, 2)), np.zeros(1)
+    logs = np.log(np.array([0.5, 0.5])) * [expected[data.labels].sum(), expected[~data.labels].sum()]
+    for is_flipped in (False, True):
+        blocks = reweighted.blocks(200, is_flipped=is_flipped)
+        found = blocks.sum(RowBlock.gradient, coefficients, log_weights)[0]
+        assert found == pytest.approx(logs.sum())

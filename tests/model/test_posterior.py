@@ -1,5 +1,7 @@
 """The mixture of both labelings' draws, and logarithms of probabilities far from the rows."""
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -76,7 +78,9 @@ def test_regressions_of_classes_are_combined_draw_by_draw(rng):
 def test_log_odds_do_not_stop():
     """Rows further out are decided with more confidence, however far out they are."""
     X, y = make_moons(100, noise=0.1, random_state=0)
-    model = SoftplusClassifier(symmetric=False, fit_weight=False, random_state=0, n_restarts=2).fit(X, y)
+    model = SoftplusClassifier(symmetric=False, fit_weight=False, inference="map", n_restarts=2, random_state=0).fit(
+        X, y
+    )
     direction = model.posterior_.regressions[0].labelings[0].best.coefficients[0, 0, 1:]
     far = np.outer([1e3, 1e4, 1e5], direction / np.linalg.norm(direction))
     odds = model.decision_function(far)
@@ -86,8 +90,20 @@ def test_log_odds_do_not_stop():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_logs_are_those_of_the_probabilities(n_classes):
-    """Where both are numbers."""
+    """Where both are numbers, of pools of probabilities and of log odds."""
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
-    model = SumStackSoftplusClassifier(max_experts=3, n_restarts=2, random_state=0).fit(X, y)
-    assert model.predict_log_proba(X) == pytest.approx(np.log(model.predict_proba(X)), rel=1e-12, abs=1e-12)
+    for own in ({"inference": "map", "n_restarts": 2}, {"n_members": 4}):
+        model = SumStackSoftplusClassifier(max_experts=3, random_state=0, **own).fit(X, y)
+        assert model.predict_log_proba(X) == pytest.approx(np.log(model.predict_proba(X)), rel=1e-12, abs=1e-12)
+
+
+def test_log_odds_are_pooled(rng):
+    """The log odds of a logarithmic pool are the mean of those of the draws, each within twelve; not the linear one."""
+    regression = posterior(*rng.normal(size=(2, 4)))
+    X = np.linspace(-40.0, 40.0, 9)[:, None]
+    draws = regression.both_probability_draws(X)
+    expected = np.clip(np.log(draws[0]) - np.log(draws[1]), -12.0, 12.0).mean(axis=0)
+    for pool, is_pooled in (("logarithmic", True), ("linear", False)):
+        positive, negative = replace(regression, pool=pool).log_probabilities(X, "mean")
+        assert np.allclose(positive - negative, expected, rtol=1e-9) == is_pooled

@@ -6,8 +6,8 @@ from optimize.searches import SETTINGS, assert_same, ring, stop_after
 
 from softpolytope.data._dataset import InMemoryDataset
 from softpolytope.exceptions import CheckpointError
-from softpolytope.optimize import _search as search
 from softpolytope.optimize._fit import find_modes
+from softpolytope.optimize._mode import LogPosterior
 from softpolytope.parallel import RunOptions
 from softpolytope.parallel._checkpoint import CheckpointPlan
 
@@ -17,8 +17,8 @@ def test_finished_optimizations_are_not_repeated(tmp_path, monkeypatch):
     data = InMemoryDataset.from_arrays(*ring())
     expected = find_modes(data, SETTINGS, 0, (0, 1))
     calls = []
-    maximize = search.LogPosterior.maximize
-    monkeypatch.setattr(search.LogPosterior, "maximize", lambda *given: calls.append(0) or maximize(*given))
+    maximize = LogPosterior.maximize
+    monkeypatch.setattr(LogPosterior, "maximize", lambda *given: calls.append(0) or maximize(*given))
     plan = CheckpointPlan(tmp_path)
     stopped = find_modes(data, SETTINGS, 0, (0, 1), RunOptions(1, stop_after(8), plan, "one"))
     assert not stopped.is_complete

@@ -73,7 +73,7 @@ def test_two_worse_rates_are_enough():
 @pytest.mark.parametrize(("n_rows", "is_shared"), [(60, False), pytest.param(200, True, marks=pytest.mark.slow)])
 def test_few_rows_have_rates_of_their_own(n_rows, is_shared):
     """With many rows all restarts share a rate; with few rows some choose another one."""
-    rates = [find_modes(noisy_rows(n_rows, seed), SETTINGS, 0, (0, 1)).precision_rates for seed in range(4)]
+    rates = [find_modes(noisy_rows(n_rows, seed), SETTINGS, 0, (0, 1)).precision_rates.ravel() for seed in range(4)]
     assert all(len(set(own)) == 1 for own in rates) == is_shared
 
 
