@@ -48,7 +48,7 @@ def fitted():
     """A small model of the customers."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_csv(Path(folder) / "train.csv", customers())
-        classifier = SumSoftplusClassifier(random_state=0, max_experts=3, n_restarts=2)
+        classifier = SumSoftplusClassifier(random_state=0, max_experts=3, inference="map", n_restarts=2)
         return TableClassifier(classifier).fit(path, "buys", drop=["id", "when"])
 
 

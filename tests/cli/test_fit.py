@@ -224,9 +224,9 @@ def test_numbers_beyond_all_others(tmp_path, capsys):
     assert load_model(path).classes_.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(("n_rows", "inference"), [(60, "map"), (48, "gibbs")])
-def test_what_is_tested_is_what_is_written(tmp_path, monkeypatch, n_rows, inference):
-    """The rows that are left to learn from may be few enough for chains: all rows decide, once for both fits."""
+@pytest.mark.parametrize(("given", "inference"), [((), "bootstrap"), (("--inference", "map"), "map")])
+def test_what_is_tested_is_what_is_written(tmp_path, monkeypatch, given, inference):
+    """The fit to the rows that are left to learn from and that to all rows are of one kind."""
     fitted = []
     true_fit = SumSoftplusClassifier.fit
 
@@ -237,8 +237,8 @@ def test_what_is_tested_is_what_is_written(tmp_path, monkeypatch, n_rows, infere
 
     monkeypatch.setattr(SumSoftplusClassifier, "fit", watched)
     table = tmp_path / "t.csv"
-    table.write_text("x,buys\n" + "".join(f"{n % 2 + n / 99},{n % 2}\n" for n in range(n_rows)))
-    assert fit(table, "--sweeps", "20")[0] == 0
+    table.write_text("x,buys\n" + "".join(f"{n % 2 + n / 99},{n % 2}\n" for n in range(48)))
+    assert fit(table, *given)[0] == 0
     assert fitted == [inference, inference]
 
 

@@ -175,7 +175,7 @@ def test_disagreement_is_said_in_words(moons):
         )
 
 
-SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
+SMALL = {"max_experts": 6, "inference": "map", "n_restarts": 3, "random_state": 0}
 
 
 def test_warm_start_optimizes_further(moons):
@@ -224,7 +224,7 @@ def test_warm_start_with_columns_changed_in_another_way(moons):
 def test_warm_start_does_not_mix_chains_and_modes(moons):
     """It starts from scratch, and says so."""
     X, y = moons
-    model = SumStackSoftplusClassifier(max_experts=6, random_state=0, warm_start=True).fit(X, y)
-    with pytest.warns(UserWarning, match="warm_start starts from scratch: the last fit had inference 'map'"):
-        model.set_params(inference="gibbs", n_chains=1, n_sweeps=4).fit(X, y)
+    model = SumStackSoftplusClassifier(max_experts=3, n_members=2, random_state=0, warm_start=True).fit(X, y)
+    with pytest.warns(UserWarning, match="warm_start starts from scratch: the last fit had inference 'bootstrap'"):
+        model.set_params(inference="gibbs", n_chains=1, n_sweeps=4, n_members=20).fit(X, y)
     assert model.inference_ == "gibbs"

@@ -166,7 +166,7 @@ def test_scikit_learn_callbacks(moons):
     assert model.predict(moons[0]).shape == (200,)
 
 
-SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
+SMALL = {"max_experts": 6, "inference": "map", "n_restarts": 3, "random_state": 0}
 
 
 def test_progress_counts_optimizations(moons, capsys):

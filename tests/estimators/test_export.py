@@ -11,7 +11,7 @@ from softpolytope import (
     load_model,
 )
 
-SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
+SMALL = {"max_experts": 6, "inference": "map", "n_restarts": 3, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -19,18 +19,18 @@ NARROW = "much narrower than the posterior"
 @pytest.fixture(scope="module")
 def plain():
     """Plain modes."""
-    return SumStackSoftplusClassifier(max_experts=4, n_restarts=2, random_state=0).fit(X, y)
+    return SumStackSoftplusClassifier(max_experts=4, inference="map", n_restarts=2, random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def bootstrapped(plain):
     """Bootstrapped modes."""
-    return clone(plain).set_params(bootstrap=True).fit(X, y)
+    return clone(plain).set_params(inference="bootstrap", n_restarts=5, n_members=4).fit(X, y)
 
 
 def test_bootstrap_is_that_of_the_fit(plain, bootstrapped):
     """Setting the parameter after `fit` changes neither warnings, nor explanations, nor the report."""
-    plain, bootstrapped = after_fit(plain, bootstrap=True), after_fit(bootstrapped, bootstrap=False)
+    plain, bootstrapped = after_fit(plain, inference="bootstrap"), after_fit(bootstrapped, inference="map")
     assert (plain.bootstrap_, bootstrapped.bootstrap_) == (False, True)
     with pytest.warns(UserWarning, match=NARROW):
         plain.predict_uncertainty(X)
@@ -50,10 +50,13 @@ def after_fit(model, **parameters):
     return copy(model).set_params(**parameters)
 
 
-def test_batches_are_not_bootstrapped(bootstrapped):
-    """`partial_fit` moves all modes with the same rows, so their spread approximates nothing."""
-    model = clone(bootstrapped).fit(X, y).partial_fit(X, y)
-    assert model.bootstrap_ is False
+def test_batches_are_as_the_fit_was(plain, bootstrapped):
+    """`partial_fit` moves members under weights of their own, and plain modes with the same rows."""
+    model = clone(bootstrapped).fit(X, y).set_params(inference="map").partial_fit(X, y)
+    assert (model.bootstrap_, model.inference_) == (True, "bootstrap")
+    model.predict_uncertainty(X)
+    model = clone(plain).fit(X, y).set_params(inference="auto").partial_fit(X, y)
+    assert (model.bootstrap_, model.inference_) == (False, "map")
     with pytest.warns(UserWarning, match=NARROW):
         model.predict_uncertainty(X)
 
@@ -69,12 +72,14 @@ def test_model_files_keep_it(plain, bootstrapped, tmp_path):
     """Files say how the model was fitted; in older ones, which do not, the parameter has to do."""
     for model, was in ((plain, False), (bootstrapped, True)):
         path = tmp_path / f"{was}.softpolytope"
-        after_fit(model, bootstrap=not was).save(path)
+        after_fit(model, inference="map" if was else "bootstrap").save(path)
         again = load_model(path)
-        assert (again.bootstrap_, again.bootstrap) == (was, not was)
+        assert (again.bootstrap_, again.inference) == (was, "map" if was else "bootstrap")
         model.save(path)
         header, arrays = read_archive(path)
         assert header.pop("bootstrap") is was
+        # Earlier versions knew bootstrapped modes by the parameter alone.
+        header |= {"inference": "map", "parameters": header["parameters"] | {"bootstrap": was}}
         write_archive(path, header, arrays)
         assert load_model(path).bootstrap_ is was
 

@@ -15,7 +15,7 @@ from softpolytope import (
     SumStackSoftplusClassifier,
 )
 
-SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
+SMALL = {"max_experts": 6, "inference": "map", "n_restarts": 3, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_weight_one_and_a_gaussian_prior_are_logistic_regression(rng):
     design = np.column_stack([np.ones(300), X])
     prior = Prior(precision_shape=1e9, precision_rate=1e9 / 2.0)
     model = SoftplusClassifier(
-        fit_weight=False, standardize=False, symmetric=False, n_restarts=2, prior=prior, random_state=0
+        fit_weight=False, standardize=False, symmetric=False, inference="map", n_restarts=2, prior=prior, random_state=0
     ).fit(X, y)
 
     def reference(penalty):
@@ -108,10 +108,10 @@ def test_columns_far_from_zero_keep_their_digits():
 def test_plain_modes_have_no_intervals(fitted, moons):
     """Their spread is far too narrow for one: an error says what to do; what each mode says can be had."""
     X, _ = moons
-    with pytest.raises(ValueError, match=r'6 modes.* inference="gibbs", or with bootstrap=True and n_restarts=20'):
+    with pytest.raises(ValueError, match=r'6 modes.* Refit with inference="bootstrap"'):
         fitted.predict_interval(X)
     lazy = pytest.importorskip("dask.array").from_array(X)
-    with pytest.raises(ValueError, match="predict_interval requires posterior draws"):
+    with pytest.raises(ValueError, match="predict_interval requires a sample from the posterior"):
         fitted.predict_interval(lazy)
     assert fitted.predict_proba_draws(X).shape == (6, len(X))
 
@@ -119,8 +119,8 @@ def test_plain_modes_have_no_intervals(fitted, moons):
 def test_bootstrap_widens_the_spread(fitted, moons):
     """Intervals are quantiles of its modes; too few of them for the level give a warning."""
     X, y = moons
-    model = clone(fitted).set_params(bootstrap=True).fit(X, y)
-    with pytest.warns(UserWarning, match=r"intervals of level 0\.89 need 18 draws or more, but this model has 6"):
+    model = clone(fitted).set_params(inference="bootstrap", n_restarts=5, n_members=6).fit(X, y)
+    with pytest.warns(UserWarning, match=r"intervals of level 0\.89 need 18 members or more, but this model has 6"):
         wide = model.predict_interval(X)
     assert np.array_equal(model.predict_interval(X, level=0.5), quantiles(model, X, 0.25))  # no warning
     assert np.array_equal(wide, quantiles(model, X, 0.5 * (1.0 - 0.89)))

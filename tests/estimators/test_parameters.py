@@ -29,7 +29,7 @@ BAD = [
     ({"n_sweeps": 1}, "n_sweeps must be an integer >= 2; got 1"),
     ({"n_burn_in": 60}, "n_burn_in must be from 0 to n_sweeps - 1; got 60 with n_sweeps=60"),
     ({"n_draws": 31}, "n_draws must be from 1 to the 30 sweeps after burn-in; got 31"),
-    ({"inference": "nuts"}, "inference must be one of 'auto', 'gibbs', 'map'; got 'nuts'"),
+    ({"inference": "nuts"}, "inference must be one of 'auto', 'bootstrap', 'gibbs', 'map'; got 'nuts'"),
     ({"scan": None}, "scan must be one of 'auto', 'paper', 'collapsed'; got None"),
     ({"estimate": "median"}, "estimate must be one of 'mean', 'best'; got 'median'"),
     ({"symmetric": 1}, "symmetric must be True or False; got 1"),
@@ -50,59 +50,99 @@ def test_bad_parameters_are_named(parameters, message, moons):
 CHAIN_OPTIONS = {"n_sweeps": 50, "n_chains": 3, "n_burn_in": 2, "n_draws": 4, "scan": "paper", "start": "random"}
 
 
-@pytest.mark.parametrize("inference", ["auto", "map"])
+OWN_OPTIONS = {"bootstrap": {"n_members": 2}, "map": {"n_restarts": 1}}
+DOES = {"bootstrap": "bootstraps modes of the posterior", "map": "finds plain modes"}
+
+
+@pytest.mark.parametrize("inference", ["auto", "bootstrap", "map"])
 def test_options_of_chains_are_not_ignored_in_silence(moons, inference):
     """Each that was given is named where modes are found, and why; with defaults nobody is warned."""
     X, y = moons
-    model = SumSoftplusClassifier(inference=inference, max_experts=2, n_restarts=1, random_state=0).fit(X, y)
+    found = "bootstrap" if inference == "auto" else inference
+    model = SumSoftplusClassifier(inference=inference, max_experts=2, random_state=0, **OWN_OPTIONS[found]).fit(X, y)
+    assert model.inference_ == found
     expected = model.predict_proba(X)
     for name, value in CHAIN_OPTIONS.items():
-        with pytest.warns(UserWarning, match=f"^{name} is not used: this fit finds modes.* Set inference=") as told:
+        message = f'^{name} is not used: this fit {DOES[found]}.* Set inference="gibbs" to run chains'
+        with pytest.warns(UserWarning, match=message) as told:
             changed = clone(model).set_params(**{name: value}).fit(X, y)
         assert np.array_equal(changed.predict_proba(X), expected)
-        assert ('inference="auto"' in str(told[0].message)) is (inference == "auto")
         assert told[0].filename == __file__
     with pytest.warns(UserWarning, match="^n_sweeps, n_chains, n_burn_in, n_draws, scan and start are not used: "):
         clone(model).set_params(**CHAIN_OPTIONS).fit(X, y)
 
 
-def test_options_of_modes_are_not_ignored_in_silence(moons):
-    """Each that was given is named where chains are run, whoever chose them."""
+@pytest.mark.parametrize(
+    ("inference", "given", "message"),
+    [
+        ("bootstrap", {"n_restarts": 7}, 'n_restarts is not used: .* Set inference="map" to find plain modes'),
+        ("auto", {"n_restarts": 7}, 'n_restarts is not used: .* Set inference="map" to find plain modes'),
+        ("map", {"n_members": 7}, 'n_members is not used: .* Set inference="bootstrap" to bootstrap them'),
+    ],
+)
+def test_options_of_other_modes_are_not_ignored_in_silence(moons, inference, given, message):
+    """Members have no restarts, and plain modes no members."""
     X, y = moons
-    chains = {"n_sweeps": 4, "n_chains": 1, "max_experts": 2, "random_state": 0}
-    for inference, rows in (("gibbs", slice(None)), ("auto", slice(40))):
-        model = SumSoftplusClassifier(inference=inference, **chains).fit(X[rows], y[rows])
-        expected = model.predict_proba(X)
-        with pytest.warns(UserWarning, match="^n_restarts and bootstrap are not used: this fit draws") as told:
-            changed = clone(model).set_params(n_restarts=7, bootstrap=True).fit(X[rows], y[rows])
-        assert np.array_equal(changed.predict_proba(X), expected)
-        assert ('inference="auto"' in str(told[0].message)) is (inference == "auto")
+    own = OWN_OPTIONS["map" if inference == "map" else "bootstrap"]
+    model = SumSoftplusClassifier(inference=inference, max_experts=2, random_state=0, **own, **given)
+    with pytest.warns(UserWarning, match=message) as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+    assert len(model.posterior_.labelings[0].draws) == 1
+
+
+def test_options_of_modes_are_not_ignored_in_silence(moons):
+    """Each that was given is named where chains are run."""
+    X, y = moons
+    model = SumSoftplusClassifier(inference="gibbs", n_sweeps=4, n_chains=1, max_experts=2, random_state=0).fit(X, y)
+    expected = model.predict_proba(X)
+    message = "^n_members and bootstrap are not used: this fit runs chains that draw"
+    with pytest.warns(UserWarning, match=message):
+        changed = clone(model).set_params(n_members=3, bootstrap=True).fit(X, y)
+    assert np.array_equal(changed.predict_proba(X), expected)
+    with pytest.warns(UserWarning, match="^n_members and n_restarts are not used: this fit runs chains that draw"):
+        clone(model).set_params(n_members=3, n_restarts=7).fit(X, y)
+
+
+@pytest.mark.parametrize("inference", ["auto", "bootstrap", "map"])
+def test_the_old_parameter_is_deprecated(moons, inference):
+    """It gives `n_restarts` members per labeling, and says where the user called what to give instead."""
+    X, y = moons
+    small = {"max_experts": 2, "random_state": 0}
+    with pytest.warns(FutureWarning, match='bootstrap=True is deprecated: give inference="bootstrap"') as told:
+        old = SumSoftplusClassifier(inference=inference, n_restarts=2, bootstrap=True, **small).fit(X, y)
+    assert told[0].filename == __file__
+    assert old.inference_ == "bootstrap"
+    new = SumSoftplusClassifier(n_members=4, **small).fit(X, y)
+    assert np.array_equal(old.predict_proba_draws(X), new.predict_proba_draws(X))
+
+
+def test_members_are_those_of_both_labelings(moons):
+    """An odd number is rounded up; one labeling has all of them."""
+    X, y = moons
+    for n_members, is_symmetric, expected in ((3, True, [2, 2]), (4, True, [2, 2]), (3, False, [3])):
+        model = SumSoftplusClassifier(max_experts=2, n_members=n_members, symmetric=is_symmetric, random_state=0)
+        assert [len(labeling.draws) for labeling in model.fit(X, y).posterior_.labelings] == expected
 
 
 def test_batches_name_what_they_do_not_use(moons):
     """In the first call only."""
     X, y = moons
-    model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0, n_sweeps=50, bootstrap=True)
-    with pytest.warns(UserWarning, match="^n_sweeps and bootstrap are not used: partial_fit updates modes") as told:
+    model = SumSoftplusClassifier(max_experts=2, n_members=2, random_state=0, n_sweeps=50, n_restarts=2)
+    message = "^n_sweeps and n_restarts are not used: partial_fit updates modes"
+    with pytest.warns(UserWarning, match=message) as told:
         model.partial_fit(X, y, classes=[0, 1])
     assert told[0].filename == __file__
     model.partial_fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.* not used")
-def test_auto_counts_rows_by_weight(moons):
-    """Chains below fifty rows, modes from there on; copies and weights count alike, many light rows are many."""
-    X, y = moons
-    short = {"n_sweeps": 4, "n_chains": 1, "n_restarts": 1, "max_experts": 2, "random_state": 0}
-
-    def inference_of(rows, weights=None, **parameters):
-        model = SumStackSoftplusClassifier(**short, **parameters)
-        return model.fit(X[rows], y[rows], sample_weight=weights).inference_
-
-    assert inference_of(slice(0, 49)) == "gibbs"
-    assert inference_of(slice(0, 50)) == "map"
-    assert inference_of(slice(0, 30), np.full(30, 2.0)) == inference_of(np.repeat(np.arange(30), 2)) == "map"
-    assert inference_of(np.repeat(np.arange(30), 2), np.full(60, 0.5)) == "gibbs"
-    assert inference_of(slice(0, 200), np.full(200, 0.1)) == "map"
-    assert inference_of(slice(0, 30), inference="map") == "map"
-    assert inference_of(slice(0, 200), inference="gibbs") == "gibbs"
+@pytest.mark.parametrize("n_rows", [20, 49, 200])
+def test_auto_bootstraps_any_number_of_rows(moons, n_rows):
+    """Few or many, to the bits of `inference="bootstrap"`."""
+    X, y = (item[:n_rows] for item in moons)
+    models = [
+        SumStackSoftplusClassifier(inference=inference, max_experts=2, n_members=2, random_state=0).fit(X, y)
+        for inference in ("auto", "bootstrap")
+    ]
+    assert [model.inference_ for model in models] == ["bootstrap", "bootstrap"]
+    assert np.array_equal(*(model.predict_proba_draws(X) for model in models))

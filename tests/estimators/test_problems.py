@@ -72,7 +72,9 @@ def test_chains_have_the_prior_that_the_search_chose(moons):
     X, y = moons
     short = SHORT | {"start": "map"}
     found = SumStackSoftplusClassifier(**short).fit(X, y)
-    modes = SumStackSoftplusClassifier(n_restarts=2, max_experts=4, random_state=0, warm_start=True).fit(X, y)
+    modes = SumStackSoftplusClassifier(
+        inference="map", n_restarts=2, max_experts=4, random_state=0, warm_start=True
+    ).fit(X, y)
     losses = modes._fits[0].state.result.held_out_loss
     best = min(losses, key=losses.get)
     assert found.prior_ == [Prior(precision_rate=best / modes.prior_[0].precision_shape)]

@@ -20,7 +20,7 @@ X, y = make_moons(60, noise=0.2, random_state=0)
 
 def model():
     """A small one."""
-    return SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0)
+    return SumSoftplusClassifier(max_experts=2, inference="map", n_restarts=1, random_state=0)
 
 
 def mixed_labels(kind):
@@ -149,7 +149,7 @@ def test_bad_rows_are_named(moons):
         SumStackSoftplusClassifier().predict(X)
 
 
-SMALL = {"max_experts": 6, "n_restarts": 3, "random_state": 0}
+SMALL = {"max_experts": 6, "inference": "map", "n_restarts": 3, "random_state": 0}
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "sparse", "batch", "dask"])

@@ -25,7 +25,7 @@ def test_target_among_several_classes(rng):
     """The target is reached; rows that already have it do not change."""
     X = rng.normal(size=(300, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 100, axis=0)
     y = np.repeat(["a", "b", "c"], 100)
-    model = SumSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y)
+    model = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=2).fit(X, y)
     found = model.counterfactual(X[::20], target="c")
     assert (found.counterfactual_class == "c").all()
     is_there = found.predicted == "c"
@@ -38,7 +38,7 @@ def test_target_among_several_classes(rng):
 def test_table_and_words(circle):
     """The table and the text have one line per row with the changes by name."""
     model, X = circle
-    named = SumStackSoftplusClassifier(random_state=0, n_restarts=1).fit(
+    named = SumStackSoftplusClassifier(random_state=0, inference="map", n_restarts=1).fit(
         pd.DataFrame(X, columns=["age", "income"]), model.predict(X)
     )
     found = named.counterfactual(pd.DataFrame(X[:3], columns=["age", "income"]))

@@ -15,7 +15,7 @@ from softpolytope.geometry._counterfactual_search import shortest_steps
 def test_flips_and_nothing_is_nearer(make, rng):
     """Each row gets a point with a different prediction, and no point of a fine grid is nearer."""
     X, y = make(300, random_state=1)
-    model = SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y)
+    model = SumStackSoftplusClassifier(random_state=0, inference="map", n_restarts=2).fit(X, y)
     rows = rng.uniform(X.min(axis=0), X.max(axis=0), (40, 2))
     found = model.counterfactual(rows)
     assert found.is_found.all()

@@ -36,7 +36,7 @@ def test_half_spaces_are_in_the_users_units(rows):
     """For columns of any scale, an expert alone lifts P above one half exactly where normal . x > offset."""
     X, y = rows
     moved = X * [1.0, 1000.0] + [5.0, 0.0]
-    model = SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=1).fit(moved, y)
+    model = SumSoftplusClassifier(symmetric=False, random_state=0, inference="map", n_restarts=1).fit(moved, y)
     design = np.column_stack([np.ones(len(moved)), moved])
     for region in model.polytopes()[0].regions:
         predictor = design @ model.coefficients_[0][region.expert - 1, 0]
@@ -76,7 +76,7 @@ def test_feature_names_are_used(rows):
     """Half-spaces name the columns of a data frame."""
     X, y = rows
     frame = pd.DataFrame(X, columns=["north", "east"])
-    model = SumSoftplusClassifier(symmetric=False, random_state=0, n_restarts=1).fit(frame, y)
+    model = SumSoftplusClassifier(symmetric=False, random_state=0, inference="map", n_restarts=1).fit(frame, y)
     assert "north" in str(model.polytopes())
     assert set(model.explain(frame[:3]).table()["feature"]) <= {"north", "east"}
 
@@ -108,7 +108,7 @@ def test_criteria_are_counted(stack_model, rows):
 def test_several_classes(rng):
     """There is one entry per class and labeling."""
     X = rng.normal(size=(150, 2)) + np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], 50, axis=0)
-    model = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(X, np.repeat(["a", "b", "c"], 50))
+    model = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=1).fit(X, np.repeat(["a", "b", "c"], 50))
     assert [item.target for item in model.polytopes()] == ["a", "not a", "b", "not b", "c", "not c"]
     assert len(model.explain(X[:2]).table("rows")) == 12
 
@@ -124,7 +124,7 @@ def test_batches_widen_the_range(rows):
     X, y = rows
     order = np.random.default_rng(0).permutation(300)
     X, y = X[order], y[order]
-    model = SumSoftplusClassifier(random_state=0, n_restarts=1)
+    model = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=1)
     for part in range(3):
         model.partial_fit(X[part::3], y[part::3], classes=[0, 1])
     features = model.model_.features
@@ -136,7 +136,7 @@ def test_sparse_rows_have_the_same_features(rows):
     """Spread and range of sparse columns include the zeros."""
     X, y = rows
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    classifier = SumSoftplusClassifier(random_state=0, n_restarts=1)
+    classifier = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=1)
     dense, thin = (clone(classifier).fit(kind, y) for kind in (X, sparse.csr_array(X)))
     for name in ("scale", "lower", "upper"):
         np.testing.assert_allclose(getattr(thin.model_.features, name), getattr(dense.model_.features, name), rtol=1e-9)

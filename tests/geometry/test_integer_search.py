@@ -201,7 +201,7 @@ def counts():
     rng = np.random.default_rng(0)
     X = rng.poisson(3.0, (300, 3)).astype(float)
     X[:, 2] = rng.normal(size=300)
-    model = SumStackSoftplusClassifier(random_state=0, n_restarts=2)
+    model = SumStackSoftplusClassifier(random_state=0, inference="map", n_restarts=2)
     return model.fit(X, (X[:, 0] + X[:, 1] > 6.0) ^ (X[:, 2] > 1.0)), X
 
 

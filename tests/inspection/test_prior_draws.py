@@ -75,7 +75,7 @@ def test_the_labelings_are_a_mixture(moons):
 
 def test_modes_have_the_rates_of_their_restarts(moons):
     """A draw has the precision rate of a restart: loose rates give steep boundaries."""
-    model = SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(*moons)
+    model = SumStackSoftplusClassifier(random_state=0, inference="map", n_restarts=2).fit(*moons)
     assert model.prior_[0].precision_rate == "learned"
     rows = moons[0]
     steepness = []

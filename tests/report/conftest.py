@@ -27,7 +27,11 @@ def three_classes(n_rows):
 def modes():
     """Modes of stacks for both labelings, and test rows."""
     X, y = ring(300)
-    return SumStackSoftplusClassifier(n_restarts=3, random_state=0).fit(X[:150], y[:150]), X[150:], y[150:]
+    return (
+        SumStackSoftplusClassifier(inference="map", n_restarts=3, random_state=0).fit(X[:150], y[:150]),
+        X[150:],
+        y[150:],
+    )
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ def ring(n_rows):
 def trained():
     """A model, its training rows, and others."""
     X, y = ring(400)
-    model = SumStackSoftplusClassifier(n_restarts=2, random_state=0).fit(X[:200], y[:200])
+    model = SumStackSoftplusClassifier(inference="map", n_restarts=2, random_state=0).fit(X[:200], y[:200])
     return model, (X[:200], y[:200]), (X[200:], y[200:])
 
 
@@ -140,8 +140,8 @@ def test_page_calls_them_training_rows(trained, tmp_path):
 def test_few_bootstrapped_modes_give_a_warning(modes):
     """Intervals are shown with a warning; with enough modes there is none."""
     model, X, y = modes
-    for n_restarts, is_few in ((3, True), (18, False)):
-        fitted = clone(model).set_params(bootstrap=True, n_restarts=n_restarts).fit(X, y)
+    for n_members, is_few in ((4, True), (18, False)):
+        fitted = clone(model).set_params(inference="bootstrap", n_restarts=5, n_members=n_members).fit(X, y)
         summary = summarize_model(fitted, X, y, ReportOptions())
         assert "low" in make_payload(summary)["rows"]
         assert ("too few for 89%" in check_model(summary)[-1].text) is is_few

@@ -134,7 +134,7 @@ def report_about(word, path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, word + "1", word + "2")
-    model = SumStackSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0).fit(X, y)
+    model = SumStackSoftplusClassifier(max_experts=2, inference="map", n_restarts=1, random_state=0).fit(X, y)
     given = {
         "feature_names": [word, word + "2", "plain"],
         "title": word,
@@ -192,7 +192,7 @@ def test_bootstrapped_modes_have_intervals(tmp_path):
     """The page has intervals and says that they are approximate."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 2))
-    model = SumStackSoftplusClassifier(max_experts=2, n_restarts=4, bootstrap=True, random_state=0)
+    model = SumStackSoftplusClassifier(max_experts=2, n_members=4, random_state=0)
     text = written(tmp_path, model.fit(X, X[:, 0] > 0), X, X[:, 0] > 0)
     assert "roughly approximates that of the posterior" in text
     assert "low" in json.loads(Page(text).texts["script"][0])["rows"]
@@ -205,7 +205,9 @@ def test_ten_thousand_rows_take_less_than_two_megabytes(tmp_path):
     for n_features in (20, 60):
         X = rng.normal(size=(10_000, n_features))
         y = (X[:, :2] ** 2).sum(axis=1) > 1.4
-        model = SumStackSoftplusClassifier(max_experts=5, n_restarts=2, random_state=0).fit(X[:300], y[:300])
+        model = SumStackSoftplusClassifier(max_experts=5, inference="map", n_restarts=2, random_state=0).fit(
+            X[:300], y[:300]
+        )
         text = written(tmp_path, model, X, y)
         data = json.loads(Page(text).texts["script"][0])
         assert len(text.encode()) < 2_000_000

@@ -65,7 +65,7 @@ def test_data_frames_and_sparse_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
     y = (frame["a"] > frame["b"]).to_numpy()
-    model = SumSoftplusClassifier(max_experts=2, n_restarts=1, random_state=0)
+    model = SumSoftplusClassifier(max_experts=2, inference="map", n_restarts=1, random_state=0)
     summary = summarize_model(model.fit(frame, y), frame, pd.Series(y), NOTHING)
     assert summary.model.features.names == ("a", "b", "c")
     assert summary.classes == ("False", "True")

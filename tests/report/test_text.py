@@ -66,7 +66,9 @@ def test_model_is_described(modes, chains, several, single):
 def test_single_restart_has_no_agreement_to_assess(modes):
     """The page says so instead of giving a number."""
     _, X, y = modes
-    model = SumStackSoftplusClassifier(max_experts=2, n_restarts=1, symmetric=False, random_state=0).fit(X, y)
+    model = SumStackSoftplusClassifier(
+        max_experts=2, inference="map", n_restarts=1, symmetric=False, random_state=0
+    ).fit(X, y)
     assert fit_sentences(summarize_model(model, X, y, NOTHING)) == [
         "There is only one mode, so agreement between modes cannot be assessed."
     ]

@@ -76,10 +76,11 @@ def predict(classifier: "SoftplusBase", X: ArrayLike) -> NDArray[Any]:
 
 
 def predict_proba_draws(classifier: "SoftplusBase", X: ArrayLike) -> FloatArray:
-    """Return the probability of the second class by every kept draw, or every mode, (n_draws, n_samples).
+    """Return the probability of the second class by every member, kept draw or mode, (n_draws, n_samples).
 
     The draws of both labelings form one mixture: first those fitted to the labels, then as many fitted to the flipped
-    labels. With more than two classes, return the probabilities of all of them, (n_draws, n_samples, n_classes).
+    labels. `predict_proba` averages these probabilities or, for members of a bootstrap, their log odds. With more than
+    two classes, return the probabilities of all of them, (n_draws, n_samples, n_classes).
     """
     rows = validate_rows(classifier, X)
     return classifier.posterior_.class_probability_draws(rows, effective_n_jobs(classifier.n_jobs))
@@ -93,7 +94,8 @@ def sample_prior(
     This shows what the model assumes before it sees a label. The prior is that of the fit, `prior_`, on the
     standardized columns of the training rows: its scale is chosen by the fit unless `prior` is given. The draws of both
     labelings form one mixture, in equal shares: first those of the labels, then those of the flipped labels. For modes,
-    mass and concentration are the means of their priors, and the precision rate of each draw is that of a restart.
+    mass and concentration are the means of their priors, and the precision rate of each draw is that of a member of the
+    bootstrap, or of a restart.
 
     Parameters
     ----------
@@ -129,24 +131,34 @@ def sample_prior(
 def predict_interval(classifier: "SoftplusBase", X: ArrayLike, level: float = 0.89) -> FloatArray:
     """Return the central posterior interval of the probability of the second class, (n_samples, 2).
 
-    Intervals require draws from the posterior (`inference="gibbs"`), or modes of 20 or more restarts with
-    `bootstrap=True`, which approximate it. A model of plain modes, which `fit` finds by default from 50 rows on, raises
-    a ValueError: modes only show how far optimizations from different starts disagree, and with 200 rows or more,
-    intervals of 89 % made of them contain the true probability in about one case of five or fewer (docs/defaults.md).
-    `predict_proba_draws` returns the probabilities by mode.
+    The ends are quantiles over the members of a bootstrap (the default), which approximate the posterior, or over draws
+    from the posterior (`inference="gibbs"`). A model of plain modes (`inference="map"`) raises a ValueError: they only
+    show how far optimizations from different starts disagree, and with 200 rows or more, intervals of 89 % made of them
+    contain the true probability in about one case of five or fewer (docs/defaults.md). `predict_proba_draws` returns
+    the probabilities by mode.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or Dask array or data frame of shape (n_samples, n_features)
         Finite numbers.
     level : float
-        Posterior probability of each interval. Fewer than (1 + level) / (1 - level) draws are too few, and give a
-        warning.
+        Posterior probability of each interval. Fewer than (1 + level) / (1 - level) members or draws, 18 for 0.89, are
+        too few, and give a warning.
 
     Returns
     -------
     ndarray of shape (n_samples, 2)
         Lower and upper end; with more than two classes, of all of them: (n_samples, n_classes, 2).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softpolytope import SumStackSoftplusClassifier
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
+    >>> low, high = model.predict_interval(X).T
+    >>> bool((low < model.predict_proba(X)[:, 1]).all() and (model.predict_proba(X)[:, 1] < high).all())
+    True
     """
     level = validate_probability("level", level)
     _check_intervals(classifier.model_, level)
@@ -167,15 +179,15 @@ def _check_intervals(model: FittedModel, level: float) -> None:
     n_draws = model.posterior.regressions[0].n_draws
     if not model.has_posterior_spread:
         raise ValueError(
-            f"predict_interval requires posterior draws, but this model has {n_draws} modes, whose spread is much "
-            'narrower than the posterior. Refit with inference="gibbs", or with bootstrap=True and n_restarts=20 '
-            "or more; predict_proba_draws has the probabilities by mode."
+            f"predict_interval requires a sample from the posterior, but this model has {n_draws} modes, whose spread "
+            'is much narrower. Refit with inference="bootstrap" (the default) or inference="gibbs"; '
+            "predict_proba_draws has the probabilities by mode."
         )
     n_needed = n_draws_needed(level)
     if n_draws < n_needed:
-        option = "n_restarts" if model.is_bootstrap else "n_draws or n_chains"
+        noun, option = ("members", "n_members") if model.is_bootstrap else ("draws", "n_draws or n_chains")
         warnings.warn(
-            f"intervals of level {level:g} need {n_needed} draws or more, but this model has {n_draws}, so they are "
+            f"intervals of level {level:g} need {n_needed} {noun} or more, but this model has {n_draws}, so they are "
             f"too narrow. Refit with a larger {option}.",
             stacklevel=3,
         )

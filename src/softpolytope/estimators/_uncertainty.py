@@ -51,9 +51,9 @@ def predict_uncertainty(classifier: "SoftplusBase", X: ArrayLike) -> Uncertainty
 
     The aleatoric part remains even if the law of the labels is known: it is the mean entropy of the draws. The
     epistemic part is what more labels could teach: the mutual information of label and parameters. Their sum, the
-    total, is the entropy of the mean probabilities. The epistemic part is that of the posterior for draws
-    (`inference="gibbs"`) and approximates it for modes with `bootstrap=True`; for plain modes it is far too small, and
-    a warning says so.
+    total, is the entropy of the mean probabilities. Draws from the posterior (`inference="gibbs"`) have its epistemic
+    part, and members of a bootstrap (the default) approximate it; that of plain modes (`inference="map"`) is far too
+    small, and a warning says so.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def predict_uncertainty(classifier: "SoftplusBase", X: ArrayLike) -> Uncertainty
 
     Examples
     --------
-    Far from all rows the draws disagree; among rows of both labels they agree that the label is random.
+    Far from all rows the members disagree; among rows of both labels they agree that the label is random.
 
     >>> from softpolytope import SoftplusClassifier
     >>> X, y = [[-1.0], [-0.1], [0.0], [0.1], [1.0]] * 8, [0, 0, 1, 0, 1, 0, 1, 0, 1, 1] * 4
-    >>> model = SoftplusClassifier(inference="gibbs", n_sweeps=1000, random_state=0).fit(X, y)
+    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
     >>> middle = model.predict_uncertainty([[0.0]])
     >>> bool(middle.aleatoric[0] > 10.0 * middle.epistemic[0])
     True
@@ -85,10 +85,10 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Crite
     """Return the rows of X whose labels, together, would teach this classifier most: the ones to label next.
 
     Each next row is the one that teaches most given the labels of those before it, so rows that teach the same are not
-    all chosen. What is not known is read from posterior draws: fit with `inference="gibbs"`, or with `bootstrap=True`
-    and many restarts. Plain modes give a warning.
+    all chosen. What is not known is read from the members of a bootstrap (the default) or from posterior draws
+    (`inference="gibbs"`). Plain modes give a warning.
 
-    Queries cannot see what no draw contains: with few labels, all draws may be too simple for the boundary, and queries
+    Queries cannot see what no member contains: with few labels, all may be too simple for the boundary, and queries
     worse than rows at random. Label rows at random first, until the error falls (docs/query.md).
 
     Parameters
@@ -110,9 +110,9 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Crite
 
     Examples
     --------
-    >>> from softpolytope import SumSoftplusClassifier
+    >>> from softpolytope import SoftplusClassifier
     >>> X, y = [[-2.0], [-1.5], [1.5], [2.0]] * 3, [0, 0, 1, 1] * 3
-    >>> model = SumSoftplusClassifier(inference="gibbs", n_sweeps=1000, random_state=0).fit(X, y)
+    >>> model = SoftplusClassifier(random_state=0).fit(X, y)
     >>> model.query([[-2.0], [0.0], [2.0]]).tolist()
     [1]
     """
@@ -122,7 +122,7 @@ def query(classifier: "SoftplusBase", X: ArrayLike, n: int = 1, criterion: Crite
     probabilities = predict_proba_draws(classifier, X)
     if len(probabilities) < 2:
         raise ValueError(
-            "query requires draws that can disagree, but this model has only one. Refit with more draws or restarts."
+            "query requires draws or members that can disagree, but this model has only one. Refit with more of them."
         )
     if criterion == "epig":
         return select_epig(probabilities, n)
@@ -149,6 +149,6 @@ def _warn_about_modes(model: FittedModel, what: str, stacklevel: int) -> None:
     if not model.has_posterior_spread:
         warnings.warn(
             f"these {what} are based on the spread of modes, which is much narrower than the posterior. For reliable "
-            f'{what}, refit with inference="gibbs", or with bootstrap=True and n_restarts=20 or more.',
+            f'{what}, refit with inference="bootstrap" (the default) or inference="gibbs".',
             stacklevel=stacklevel,
         )

@@ -57,4 +57,8 @@ def several():
     X, y = make_blobs(90, n_features=3, centers=3, random_state=0)
     X = pd.DataFrame(X, columns=["height", "width", "depth"])
     names = np.array(["ant", "bee", "cat"])[y]
-    return SumStackSoftplusClassifier(max_experts=3, n_restarts=2, random_state=0).fit(X, names), X, names
+    return (
+        SumStackSoftplusClassifier(max_experts=3, inference="map", n_restarts=2, random_state=0).fit(X, names),
+        X,
+        names,
+    )

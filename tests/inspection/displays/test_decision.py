@@ -152,8 +152,8 @@ def test_pair_of_features(several):
 def test_spread_of_plain_modes_is_labeled(circle, summed, response):
     """The color bar says so for plain modes, but not for draws or bootstrapped modes."""
     X, y = circle
-    plain = SumSoftplusClassifier(max_experts=3, n_restarts=2, random_state=0).fit(X, y)
-    bootstrapped = clone(plain).set_params(bootstrap=True).fit(X, y)
+    plain = SumSoftplusClassifier(max_experts=3, inference="map", n_restarts=2, random_state=0).fit(X, y)
+    bootstrapped = clone(plain).set_params(inference="bootstrap", n_restarts=5, n_members=4).fit(X, y)
     for model, is_told in ((plain, True), (bootstrapped, False), (summed, False)):
         display = DecisionDisplay.from_estimator(model, X, y, response=response, n_cells=4)
         assert ("over modes, not the posterior" in display.colorbar_.ax.get_ylabel()) is is_told

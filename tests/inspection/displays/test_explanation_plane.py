@@ -14,7 +14,7 @@ def model_and_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4)) * [1.0, 100.0, 0.01, 1.0]
     y = np.hypot(X[:, 0], X[:, 1] / 100.0) > 1.2
-    return SumSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y), X
+    return SumSoftplusClassifier(random_state=0, inference="map", n_restarts=2).fit(X, y), X
 
 
 def test_row_is_at_the_origin_and_the_way_out_is_horizontal(model_and_rows):
@@ -43,7 +43,9 @@ def test_data_frames_and_single_rows_only(model_and_rows):
     """A data frame of one row is accepted; two rows are refused."""
     model, X = model_and_rows
     names = ["a", "b", "c", "d"]
-    named = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(pd.DataFrame(X, columns=names), model.predict(X))
+    named = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=1).fit(
+        pd.DataFrame(X, columns=names), model.predict(X)
+    )
     assert any(name in explanation_plane(named, pd.DataFrame(X[:1], columns=names)).horizontal_label for name in names)
     with pytest.raises(ValueError, match="takes one row; got 2"):
         explanation_plane(model, X[:2])
@@ -52,6 +54,6 @@ def test_data_frames_and_single_rows_only(model_and_rows):
 def test_one_feature_has_no_plane(rng):
     """A model of one feature gives an error."""
     X = rng.normal(size=(80, 1))
-    model = SumSoftplusClassifier(random_state=0, n_restarts=1).fit(X, X[:, 0] > 0.2)
+    model = SumSoftplusClassifier(random_state=0, inference="map", n_restarts=1).fit(X, X[:, 0] > 0.2)
     with pytest.raises(ValueError, match="a plane needs two features"):
         explanation_plane(model, X[0])

@@ -121,7 +121,7 @@ class DecisionDisplay(_drawing.Display):
         >>> from softpolytope.datasets import make_circle
         >>> from softpolytope.inspection.displays import DecisionDisplay
         >>> X, y = make_circle(100, random_state=0)
-        >>> model = SumSoftplusClassifier(max_experts=5, n_restarts=1, random_state=0).fit(X, y)
+        >>> model = SumSoftplusClassifier(max_experts=5, n_members=2, random_state=0).fit(X, y)
         >>> display = DecisionDisplay.from_estimator(model, X, y)
         >>> display.values.shape
         (100, 100)

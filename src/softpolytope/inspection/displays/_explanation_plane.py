@@ -40,7 +40,7 @@ def explanation_plane(classifier: FittedClassifier, row: ArrayLike) -> Plane:
     >>> from softpolytope import SumStackSoftplusClassifier
     >>> from softpolytope.inspection.displays import explanation_plane
     >>> X, y = make_moons(200, noise=0.2, random_state=0)
-    >>> model = SumStackSoftplusClassifier(random_state=0, n_restarts=2).fit(X, y)
+    >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     >>> plane = explanation_plane(model, X[0])
     >>> bool(model.predict(plane.rows_at([[0.0, 0.0]]))[0] == model.predict(X[:1])[0])
     True
