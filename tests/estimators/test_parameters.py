@@ -24,7 +24,7 @@ def moons():
 BAD = [
     ({"max_experts": 0}, "max_experts must be an integer >= 1; got 0"),
     ({"max_experts": 2.5}, "max_experts must be an integer >= 1; got 2.5"),
-    ({"n_layers": "3"}, "n_layers must be an integer >= 1; got '3'"),
+    ({"n_layers": "3"}, "n_layers must be an integer >= 1 or \"auto\"; got '3'"),
     ({"n_chains": True}, "n_chains must be an integer >= 1; got True"),
     ({"n_sweeps": 1}, "n_sweeps must be an integer >= 2; got 1"),
     ({"n_burn_in": 60}, "n_burn_in must be from 0 to n_sweeps - 1; got 60 with n_sweeps=60"),
@@ -146,3 +146,15 @@ def test_auto_bootstraps_any_number_of_rows(moons, n_rows):
     ]
     assert [model.inference_ for model in models] == ["bootstrap", "bootstrap"]
     assert np.array_equal(*(model.predict_proba_draws(X) for model in models))
+
+
+def test_layers_are_chosen_on_held_out_rows(rng):
+    """A disc takes more than one layer; a warm start keeps the choice."""
+    X = rng.standard_normal((300, 2))
+    kept = {"max_experts": 4, "n_members": 2, "n_layers": "auto", "random_state": 0}
+    disc = SumStackSoftplusClassifier(**kept).fit(X, (X**2).sum(axis=1) < 1.0)
+    assert disc.n_layers_ > 1
+    with pytest.raises(ValueError, match="n_layers must be an integer >= 1 or \"auto\"; got 'many'"):
+        SumStackSoftplusClassifier(n_layers="many").fit(X, X[:, 0] > 0.0)
+    again = clone(disc).set_params(warm_start=True).fit(X, (X**2).sum(axis=1) < 1.0)
+    assert again.fit(X, (X**2).sum(axis=1) < 1.0).n_layers_ == disc.n_layers_
