@@ -10,6 +10,8 @@ from softpolytope.model._kernels import predict as _predict
 
 # Log odds of one draw are limited to this in a logarithmic pool, where one draw that is certain would decide alone.
 MAX_LOG_ODDS = 12.0
+# Odds within these limits can be multiplied so often without overflow.
+MAX_FACTORS = 40
 
 
 def mixture_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -56,7 +58,11 @@ def mean_log_odds(rates: Sequence[FloatArray]) -> FloatArray:
     """
     total = np.zeros(rates[0].shape[1])
     for own, sign in zip(rates, (1.0, -1.0), strict=False):
-        _predict.add_log_odds(own, sign / (len(own) * len(rates)), MAX_LOG_ODDS, total)
+        for start in range(0, len(own), MAX_FACTORS):
+            # One logarithm of a product instead of many.
+            product = np.ones(len(total))
+            _predict.multiply_odds(own[start : start + MAX_FACTORS], MAX_LOG_ODDS, product)
+            total += sign / (len(own) * len(rates)) * np.log(product)
     return total
 
 

@@ -1,12 +1,13 @@
 """Poisson rates of rows under many draws: one matrix product a draw and chunk of rows, then arithmetic along rows."""
 
-from libc.math cimport exp, expm1, log
+from libc.math cimport exp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm
 
 from softpolytope.model._kernels.softplus cimport next_activation
-from softpolytope.model._kernels.vector_math cimport activate, add_probabilities, add_multiple
+from softpolytope.model._kernels.vector_math cimport activate, add_multiple, add_probabilities
+from softpolytope.model._kernels.vector_math cimport multiply_odds as vector_multiply_odds
 
 cdef enum:
     CHUNK = 256
@@ -143,24 +144,15 @@ def add_mean_probabilities(const double[:, ::1] rates, double share, double[::1]
             add_probabilities(rates.shape[1], share / rates.shape[0], &rates[draw, 0], &event[0], &survival[0])
 
 
-cdef double log_odds(double rate, double limit) noexcept nogil:
-    """Return log((1 - e^-rate) / e^-rate) = log(e^rate - 1), between -limit and limit."""
-    # The limits come first: the logarithm of a rate of zero is not finite, nor is the exponential of a large one.
-    if rate >= limit:
-        return limit
-    cdef double odds = expm1(rate)
-    if odds <= exp(-limit):
-        return -limit
-    return log(odds)
-
-
-def add_log_odds(const double[:, ::1] rates, double share, double limit, double[::1] total):
-    """Add to `total` the share times the sum over draws of the log odds of rows, each at most `limit` in size.
+def multiply_odds(const double[:, ::1] rates, double limit, double[::1] product):
+    """Multiply by the odds e^lambda - 1 of all draws, each with a logarithm of at most `limit` in size.
 
     `rates` is (draws, rows).
     """
-    cdef Py_ssize_t draw, row
+    cdef Py_ssize_t draw
+    cdef double lowest = exp(-limit), highest = exp(limit)
+    if rates.shape[1] == 0:
+        return
     with nogil:
         for draw in range(rates.shape[0]):
-            for row in range(rates.shape[1]):
-                total[row] += share * log_odds(rates[draw, row], limit)
+            vector_multiply_odds(rates.shape[1], limit, lowest, highest, &rates[draw, 0], &product[0])

@@ -225,6 +225,21 @@ static void add_probabilities(
     }
 }
 
+/* Odds e^lambda - 1 of rates lambda >= 0, multiplied into a product; at least e^-limit, and e^limit from a rate of
+   `limit` on. */
+SOFTPOLYTOPE_WIDE
+static void multiply_odds(
+    ptrdiff_t n, double limit, double lowest, double highest, const double *restrict rate, double *restrict product
+) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double scale;
+        const double p = reduced_expm1(rate[i] > 700.0 ? 700.0 : rate[i], &scale);
+        double odds = (scale - 1.0) + scale * p;
+        odds = rate[i] >= limit ? highest : odds;
+        product[i] *= odds < lowest ? lowest : odds;
+    }
+}
+
 /* From z = x'beta + log q: log q' in place of z, and q' itself, q' = log(1 + e^z). */
 SOFTPOLYTOPE_WIDE
 static void log_softplus_of(ptrdiff_t n, double *restrict z, double *restrict activation) {

@@ -14,4 +14,7 @@ cdef extern from "vector_math.h" nogil:
     void activate(Py_ssize_t n, const double* predictor, double* activation, double* is_plain)
     void log_positive_with_slopes(Py_ssize_t n, const double* rate, double* log_positive, double* slope)
     void add_probabilities(Py_ssize_t n, double weight, const double* rate, double* event, double* survival)
+    void multiply_odds(
+        Py_ssize_t n, double limit, double lowest, double highest, const double* rate, double* product
+    )
     void log_softplus_of(Py_ssize_t n, double* z, double* activation)
