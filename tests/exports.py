@@ -10,26 +10,29 @@ from sklearn.datasets import load_iris
 from softpolytope import SumStackSoftplusClassifier
 
 KINDS = ["binary", "three", "one side"]
+POOLS = ["linear", "logarithmic"]
 
 
-def fitted(kind, estimate="best", n_draws=10):
-    """Return a model of some kind, and rows near and far from those it was fitted to."""
-    return copy.deepcopy(_fit(kind, estimate, n_draws))
+def fitted(kind, estimate="best", n_draws=10, pool="linear"):
+    """Return a model of some kind, and rows near and far from those it was fitted to.
+
+    Draws of chains have a linear pool, members of a bootstrap a logarithmic one.
+    """
+    return copy.deepcopy(_fit(kind, estimate, n_draws, pool))
 
 
 @functools.cache
-def _fit(kind, estimate, n_draws):
+def _fit(kind, estimate, n_draws, pool):
     X, codes = load_iris(return_X_y=True)
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
+    chains = {"inference": "gibbs", "start": "random", "n_sweeps": 30, "n_draws": n_draws}
+    members = {"inference": "bootstrap", "n_members": n_draws * (1 if kind == "one side" else 2)}
     model = SumStackSoftplusClassifier(
-        inference="gibbs",
-        start="random",
-        n_sweeps=30,
         max_experts=5,
         random_state=0,
         estimate=estimate,
-        n_draws=n_draws,
         symmetric=kind != "one side",
+        **(chains if pool == "linear" else members),
     )
     rows = np.concatenate([X, 10.0 * X - 20.0, [[0.0] * 4, [1e3, -1e3, 1e3, 0.0], [-300.0, 200.0, 0.0, 1e3]]])
     return model.fit(X, y), rows

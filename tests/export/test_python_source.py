@@ -6,16 +6,17 @@ import sys
 
 import numpy as np
 import pytest
-from exports import KINDS, fitted
+from exports import KINDS, POOLS, fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("estimate", ["best", "mean"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_python_source(kind, estimate, tmp_path):
+def test_python_source(kind, estimate, pool, tmp_path):
     """A bare interpreter without packages agrees to 1e-12."""
-    model, rows = fitted(kind, estimate)
+    model, rows = fitted(kind, estimate, pool=pool)
     (tmp_path / "exported.py").write_text(model.to_python_source())
     code = f"""
 import json, sys

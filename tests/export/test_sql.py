@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from exports import KINDS, assert_same_probabilities, far_rows, fitted, run_sql
+from exports import KINDS, POOLS, assert_same_probabilities, far_rows, fitted, run_sql
 from sklearn.datasets import load_iris
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier
@@ -12,6 +12,7 @@ from softpolytope.export import _sql as sql
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize(
     ("estimate", "kind"),
     [
@@ -20,18 +21,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         pytest.param("mean", "three", marks=pytest.mark.slow),
     ],
 )
-def test_sql(kind, estimate):
-    """SQLite and DuckDB agree with the model to 1e-9; column names may contain anything."""
+def test_sql(kind, estimate, pool):
+    """SQLite and DuckDB agree with the model to 1e-12; column names may contain anything."""
     duckdb = pytest.importorskip("duckdb")
-    model, rows = fitted(kind, estimate, n_draws=1)  # one of each chain
+    model, rows = fitted(kind, estimate, n_draws=1, pool=pool)  # one of each chain
+    assert model.posterior_.regressions[0].pool == pool
     columns = ["sepal length", 'a "quoted" name', "SELECT", "x"]
     for code, target in enumerate(model.classes_.tolist()):
         expression = model.to_sql(columns, target)
         expected = model.predict_proba(rows)[:, code]
         found = run_sql(sqlite3.connect(":memory:"), expression, rows, columns)
-        assert found == pytest.approx(expected, abs=1e-9)
+        assert found == pytest.approx(expected, abs=1e-12)
         found = run_sql(duckdb.connect(), expression, rows[::10], columns)
-        assert found == pytest.approx(expected[::10], abs=1e-9)
+        assert found == pytest.approx(expected[::10], abs=1e-12)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -78,9 +80,10 @@ def test_sql_of_many_layers(n_layers):
     assert n_operations < 200 * n_hyperplanes
 
 
-def test_sql_of_more_draws_than_a_table_has_columns(monkeypatch):
+@pytest.mark.parametrize("pool", POOLS)
+def test_sql_of_more_draws_than_a_table_has_columns(monkeypatch, pool):
     """Sums over draws are carried from table to table."""
-    model, rows = fitted("three", "mean", n_draws=8)
+    model, rows = fitted("three", "mean", n_draws=8, pool=pool)
     rows = rows[::5]
     expected = model.predict_proba(rows)[:, 0]
     monkeypatch.setattr(sql, "MAX_COLUMNS", 6)

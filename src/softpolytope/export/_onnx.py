@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import Draws, FittedModel
+from softpolytope.model import MAX_LOG_ODDS, Draws, Estimate, FittedModel, RegressionPosterior
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -25,6 +25,8 @@ MIN_LOGIT = -36.0
 # Above the first, 1 - e^-l is 1; below the second, l.
 MAX_RATE = 40.0
 MIN_RATE = 1e-15
+# Where log(e^l - 1) reaches the lower limit of the log odds of a draw.
+MIN_RATE_OF_ODDS = float(np.log1p(np.exp(-MAX_LOG_ODDS)))
 # Upper limit of activations: infinity times a zero weight would be NaN in draws that do not have the expert.
 MAX_ACTIVATION = 1e300
 TINY = np.finfo(np.float64).tiny
@@ -75,8 +77,7 @@ def add_classifier(builder: Builder, rows: str, model: FittedModel, output_type:
     """Add the nodes of a classifier, and return the names of label and probabilities."""
     doubles = builder.node("Cast", [rows], to=_type_code("float64"))
     columns = [
-        _add_regression(builder, doubles, [labeling.select_draws(model.estimate) for labeling in regression.labelings])
-        for regression in model.posterior.regressions
+        _add_regression(builder, doubles, regression, model.estimate) for regression in model.posterior.regressions
     ]
     if len(columns) == 1:
         positive, negative = columns[0]
@@ -93,20 +94,47 @@ def add_classifier(builder: Builder, rows: str, model: FittedModel, output_type:
     return label, builder.node("Cast", [probabilities], to=_type_code(output_type))
 
 
-def _add_regression(builder: Builder, rows: str, sides: list[Draws]) -> tuple[str, str]:
-    """Add P(y = 1) and P(y = 0), each (rows, 1): the mean over draws of the labeling and its opposite."""
+def _add_regression(
+    builder: Builder, rows: str, regression: RegressionPosterior, estimate: Estimate
+) -> tuple[str, str]:
+    """Add P(y = 1) and P(y = 0), each (rows, 1), pooled over the draws of the labeling and its opposite."""
+    sides = [labeling.select_draws(estimate) for labeling in regression.labelings]
     rates = [_add_rates(builder, rows, draws) for draws in sides]
+    share = 1.0 / (len(sides) * len(sides[0]))
+    # A product: ReduceMean has two notations, and each version of ONNX accepts only one of them.
+    shares = builder.constant(np.full((len(sides[0]), 1), share))
+    if regression.pool == "logarithmic":
+        return _add_expit_of_mean(builder, [_add_log_odds(builder, rate) for rate in rates], shares)
     survivals = [builder.node("Exp", [builder.node("Neg", [rate])]) for rate in rates]
     events = [_add_event(builder, rate) for rate in rates]
     positive, negative = events[0], survivals[0]
-    share = 1.0 / len(sides[0])
     if len(sides) == 2:
         positive = builder.node("Add", [events[0], survivals[1]])
         negative = builder.node("Add", [survivals[0], events[1]])
-        share *= 0.5
-    # A product: ReduceMean has two notations, and each version of ONNX accepts only one of them.
-    shares = builder.constant(np.full((len(sides[0]), 1), share))
     return builder.node("MatMul", [positive, shares]), builder.node("MatMul", [negative, shares])
+
+
+def _add_expit_of_mean(builder: Builder, log_odds: list[str], shares: str) -> tuple[str, str]:
+    """Add 1 / (1 + e^-m) and 1 / (1 + e^m), m the mean of the log odds of the labeling and minus those of its opposite.
+
+    Neither is computed as one minus the other, so small ones are precise.
+    """
+    signed = log_odds[0] if len(log_odds) == 1 else builder.node("Sub", log_odds)
+    mean = builder.node("MatMul", [signed, shares])
+    one = builder.constant(np.array(1.0))
+    odds = [builder.node("Exp", [power]) for power in (builder.node("Neg", [mean]), mean)]
+    positive, negative = (builder.node("Div", [one, builder.node("Add", [one, item])]) for item in odds)
+    return positive, negative
+
+
+def _add_log_odds(builder: Builder, rate: str) -> str:
+    """Add log(e^l - 1) within its limits, as log((u - 1) l / log(u)) with u = e^l, which is precise for small l."""
+    lower, upper, one = (builder.constant(np.array(value)) for value in (MIN_RATE_OF_ODDS, MAX_LOG_ODDS, 1.0))
+    inside = builder.node("Max", [builder.node("Min", [rate, upper]), lower])
+    u = builder.node("Exp", [inside])
+    quotient = builder.node("Div", [builder.node("Sub", [u, one]), builder.node("Log", [u])])
+    log_odds = builder.node("Log", [builder.node("Mul", [inside, quotient])])
+    return builder.node("Where", [builder.node("GreaterOrEqual", [rate, upper]), upper, log_odds])
 
 
 def _add_event(builder: Builder, rate: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softpolytope.model import Draws, FittedModel
+from softpolytope.model import MAX_LOG_ODDS, Draws, FittedModel
 
 _TEMPLATE = '''"""Class probabilities of a model; written by softpolytope, needs only the standard library."""
 
@@ -17,6 +17,10 @@ N_FEATURES = {n_features}
 # For each regression its labelings, for each labeling its draws, for each draw its experts: (weight, layers), each
 # layer (intercept, slope, slope, ...).
 REGRESSIONS = {regressions}
+# For each regression how its draws are pooled: by their mean probability, or by their mean log odds, each of which is
+# limited to MAX_LOG_ODDS.
+POOLS = {pools}
+MAX_LOG_ODDS = {limit}
 
 
 def predict_proba(x):
@@ -24,7 +28,7 @@ def predict_proba(x):
     x = [float(value) for value in x]
     if len(x) != N_FEATURES:
         raise ValueError(f"a row has {{N_FEATURES}} numbers; got {{len(x)}}.")
-    pairs = [_probabilities(labelings, x) for labelings in REGRESSIONS]
+    pairs = [_probabilities(labelings, x, pool) for labelings, pool in zip(REGRESSIONS, POOLS)]
     if len(pairs) == 1:
         return [pairs[0][1], pairs[0][0]]
     logs = [log(max(positive, 2.3e-308)) - log(max(negative, 2.3e-308)) for positive, negative in pairs]
@@ -38,10 +42,14 @@ def predict(x):
     return CLASSES[probabilities.index(max(probabilities))]
 
 
-def _probabilities(labelings, x):
-    """P(y = 1) and P(y = 0): means over draws, of the labeling and its opposite."""
+def _probabilities(labelings, x, pool):
+    """P(y = 1) and P(y = 0), pooled over the draws of the labeling and its opposite."""
     rates = [[_rate(experts, x) for experts in draws] for draws in labelings]
     n_draws = len(rates[0])
+    if pool == "logarithmic":
+        means = [sum(_log_odds(rate) for rate in side) / n_draws for side in rates]
+        mean = means[0] if len(means) == 1 else 0.5 * (means[0] - means[1])
+        return 1.0 / (1.0 + exp(-mean)), 1.0 / (1.0 + exp(mean))
     positive = negative = 0.0
     for draw in range(n_draws):
         own = rates[0][draw]
@@ -52,6 +60,14 @@ def _probabilities(labelings, x):
         positive += up / n_draws
         negative += down / n_draws
     return positive, negative
+
+
+def _log_odds(rate):
+    """log(e^rate - 1) within its limits."""
+    if rate >= MAX_LOG_ODDS:
+        return MAX_LOG_ODDS
+    odds = expm1(rate)
+    return log(odds) if odds > exp(-MAX_LOG_ODDS) else -MAX_LOG_ODDS
 
 
 def _rate(experts, x):
@@ -76,7 +92,13 @@ def python_source(model: FittedModel) -> str:
         for regression in model.posterior.regressions
     ]
     text = repr(regressions).replace("], [", "],\n [")
-    return _TEMPLATE.format(classes=_labels_literal(model.classes), n_features=model.n_features, regressions=text)
+    return _TEMPLATE.format(
+        classes=_labels_literal(model.classes),
+        n_features=model.n_features,
+        regressions=text,
+        pools=[regression.pool for regression in model.posterior.regressions],
+        limit=MAX_LOG_ODDS,
+    )
 
 
 def _labels_literal(classes: NDArray[Any]) -> str:

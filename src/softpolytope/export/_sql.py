@@ -5,20 +5,26 @@ from it by name; written out, the expression would grow fivefold with every laye
 single row, but keeps databases such as SQLite from writing the tables out again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from softpolytope._typing import FloatArray
-from softpolytope.model import Draws, FittedModel
+from softpolytope.model import MAX_LOG_ODDS, Draws, Estimate, FittedModel, RegressionPosterior
 
 # Columns of a table: SQLite allows 2000, but takes long to find one among many.
 MAX_COLUMNS = 200
 # Exponents of odds end here, below where exp overflows.
 MAX_EXPONENT = 700.0
 TINY = float(np.finfo(np.float64).tiny)
+# Where log(e^l - 1) reaches the lower limit of the log odds of a draw.
+MIN_RATE_OF_ODDS = float(np.log1p(np.exp(-MAX_LOG_ODDS)))
+
+# Terms of a sum over draws, from the names of lambda by labeling and draw.
+Terms: TypeAlias = Callable[[list[list[str]]], list[str]]
 
 
 def sql_probability(model: FittedModel, columns: Sequence[str], target: object = None, table: str | None = None) -> str:
@@ -34,16 +40,13 @@ def sql_probability(model: FittedModel, columns: Sequence[str], target: object =
     names = [column_name(column, table) for column in columns]
     writer = _Writer(names, _prefix([*columns, table or ""]))
     tables = _Tables(f"{writer.prefix}t")
-    for number, regression in enumerate(regressions):
-        writer.add_probabilities(
-            tables, [labeling.select_draws(model.estimate) for labeling in regression.labelings], number
-        )
+    pooled = [
+        writer.add_pool(tables, regression, model.estimate, number) for number, regression in enumerate(regressions)
+    ]
     if len(regressions) == 1:
-        return tables.query(tables.sums[0] if code == 1 else tables.sums[1])
+        return tables.query(pooled[0].positive if code == 1 else pooled[0].negative)
     odds = [f"{writer.prefix}o{number}" for number in range(len(regressions))]
-    pairs = zip(tables.sums[::2], tables.sums[1::2], strict=True)
-    # Neither is computed as one minus the other, so small ones are precise.
-    tables.add({name: f"{_log(up)} - {_log(down)}" for name, (up, down) in zip(odds, pairs, strict=True)})
+    tables.add({name: own.log_odds for name, own in zip(odds, pooled, strict=True)})
     shares = [_exp_of_at_most(f"{each} - {odds[code]}", MAX_EXPONENT) for each in odds]
     return tables.query(f"1.0 / ({_balanced_sum(shares)})")
 
@@ -73,6 +76,14 @@ class _Tables:
         return f" FROM {self._name}{len(self._texts) - 1}" if self._texts else ""
 
 
+class _Pooled(NamedTuple):
+    """P(y = 1), P(y = 0) and the log odds of a regression as expressions of columns of the last table."""
+
+    positive: str
+    negative: str
+    log_odds: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Writer:
     """Writer of expressions of column names."""
@@ -80,20 +91,29 @@ class _Writer:
     names: list[str]
     prefix: str  # of the names that this module defines
 
-    def add_probabilities(self, tables: _Tables, sides: list[Draws], number: int) -> None:
-        """Add P(y = 1) and P(y = 0) of a regression as sums over groups of draws."""
-        share = _number(1.0 / len(sides[0]))
+    def add_pool(self, tables: _Tables, regression: RegressionPosterior, estimate: Estimate, number: int) -> _Pooled:
+        """Add the probabilities of a regression as sums over groups of draws, by its pool."""
+        sides = [labeling.select_draws(estimate) for labeling in regression.labelings]
+        if regression.pool == "logarithmic":
+            log_odds = f"{self.prefix}m{number}"
+            self._add_sums(tables, sides, {log_odds: _log_odds_terms})
+            # Neither is computed as one minus the other, so small ones are precise.
+            return _Pooled(f"1.0 / (1.0 + exp(-{log_odds}))", f"1.0 / (1.0 + exp({log_odds}))", log_odds)
         up, down = f"{self.prefix}up{number}", f"{self.prefix}down{number}"
-        tables.add_beside_sums({up: "0.0", down: "0.0"})
-        tables.sums += [up, down]
+        self._add_sums(tables, sides, {up: _event_terms, down: _survival_terms})
+        return _Pooled(up, down, f"{_log(up)} - {_log(down)}")
+
+    def _add_sums(self, tables: _Tables, sides: list[Draws], terms: dict[str, Terms]) -> None:
+        """Add means over all draws as columns that later tables repeat, given the terms of each by name."""
+        tables.add_beside_sums(dict.fromkeys(terms, "0.0"))
+        tables.sums += terms
         for draws in _groups(sides):
             rates = self._add_rates(tables, [side[draw] for side in sides for draw in draws])
-            probabilities = [_probabilities(rates[index :: len(draws)]) for index in range(len(draws))]
-            sums = {
-                name: f"{name} + {share} * ({_balanced_sum([pair[side] for pair in probabilities])})"
-                for side, name in enumerate((up, down))
-            }
-            tables.add_beside_sums(sums)
+            by_side = [rates[start : start + len(draws)] for start in range(0, len(rates), len(draws))]
+            share = _number(1.0 / (len(sides) * len(sides[0])))
+            tables.add_beside_sums(
+                {name: f"{name} + {share} * ({_balanced_sum(of(by_side))})" for name, of in terms.items()}
+            )
 
     def _add_rates(self, tables: _Tables, draws: list[Draws]) -> list[str]:
         """Add a table for each layer, with z = x'beta + log q of all experts; return the names of lambda by draw."""
@@ -131,12 +151,31 @@ def _groups(sides: list[Draws]) -> list[list[int]]:
     return groups
 
 
-def _probabilities(rates: list[str]) -> tuple[str, str]:
-    """Return P(y = 1) and P(y = 0) of one draw, from lambda of the labeling and of its opposite, if it has one."""
-    events, survivals = [_event(rate) for rate in rates], [f"exp(-{rate})" for rate in rates]
-    if len(rates) == 1:
-        return events[0], survivals[0]
-    return f"0.5 * ({events[0]} + {survivals[1]})", f"0.5 * ({survivals[0]} + {events[1]})"
+# The event of the opposite labeling, whose rates come second, is y = 0.
+def _event_terms(rates: list[list[str]]) -> list[str]:
+    """Return P(y = 1) of draws from lambda, by labeling and draw."""
+    return [_survival(rate) if side else _event(rate) for side, own in enumerate(rates) for rate in own]
+
+
+def _survival_terms(rates: list[list[str]]) -> list[str]:
+    """Return P(y = 0) of draws likewise."""
+    return [_event(rate) if side else _survival(rate) for side, own in enumerate(rates) for rate in own]
+
+
+def _log_odds_terms(rates: list[list[str]]) -> list[str]:
+    """Return the log odds of y = 1 of draws likewise."""
+    return [f"-({_log_odds(rate)})" if side else _log_odds(rate) for side, own in enumerate(rates) for rate in own]
+
+
+def _survival(rate: str) -> str:
+    return f"exp(-{rate})"
+
+
+def _log_odds(rate: str) -> str:
+    """Return log(e^l - 1) within its limits, as log((u - 1) l / log(u)), u = e^l: precise for small l."""
+    lower = f"WHEN {rate} <= {_number(MIN_RATE_OF_ODDS)} THEN {-MAX_LOG_ODDS}"
+    precise = f"ln((exp({rate}) - 1.0) * {rate} / ln(exp({rate})))"
+    return f"CASE WHEN {rate} >= {MAX_LOG_ODDS} THEN {MAX_LOG_ODDS} {lower} ELSE {precise} END"
 
 
 def _event(rate: str) -> str:
