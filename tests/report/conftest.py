@@ -63,7 +63,15 @@ def single():
     return SoftplusClassifier(symmetric=False, estimate="best", random_state=0).fit(X[:60], y[:60]), X[60:], y[60:]
 
 
-@pytest.fixture(params=["modes", "chains", "several", "single"])
+@pytest.fixture(scope="session")
+def members():
+    """Members of a bootstrap, for three classes and both labelings."""
+    X, y = three_classes(160)
+    model = SumStackSoftplusClassifier(max_experts=3, n_members=6, random_state=0)
+    return model.fit(X[:100], y[:100]), X[100:], y[100:]
+
+
+@pytest.fixture(params=["modes", "chains", "several", "single", "members"])
 def any_model(request):
     """Each of them in turn."""
     return request.getfixturevalue(request.param)

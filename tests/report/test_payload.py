@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from softpolytope.report import _payload as payload
 from softpolytope.report._payload import encode_column, kept_draws, make_payload, max_difference
@@ -112,3 +113,22 @@ def test_many_draws_are_thinned(chains, monkeypatch):
     expected = np.abs(shown - model.predict_proba(X)[:, 1]).max()
     assert max_difference(summary) == pytest.approx(expected, abs=1e-12)
     assert expected > 0.0
+
+
+def test_members_without_room_on_the_page(members, monkeypatch):
+    """The difference is that of the pooled probabilities, not of their means over draws."""
+    summary = summarize_model(*members, NOTHING)
+    assert max_difference(summary) == 0.0
+    monkeypatch.setattr(payload, "MAX_HYPERPLANES", 60)
+    kept = kept_draws(summary)
+    assert 1 <= len(kept) < summary.n_draws
+    model, X, _ = members
+    scores = []
+    for regression in model.posterior_.regressions:
+        rates = [labeling.draws.rates(X)[kept] for labeling in regression.labelings]
+        own, other = (np.log(np.expm1(np.minimum(rate, 700.0))).clip(-12.0, 12.0).mean(axis=0) for rate in rates)
+        scores.append((own - other) / 2.0)
+    shown = softmax(np.array(scores), axis=0).T
+    expected = np.abs(shown - model.predict_proba(X)).max()
+    assert max_difference(summary) == pytest.approx(expected, abs=2e-6)  # at the limit, 12 is log(e^12 - 1) + 6e-6
+    assert expected > 1e-3

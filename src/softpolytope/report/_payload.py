@@ -5,13 +5,14 @@ Values of rows are in single precision, relative to the smallest of their column
 """
 
 import base64
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softpolytope._typing import FloatArray, IndexArray
-from softpolytope.model import Design, Draws, central_interval
+from softpolytope.model import MAX_LOG_ODDS, Design, Draws, Posterior, RegressionPosterior, central_interval
 from softpolytope.report._scores import LEVEL
 from softpolytope.report._summary import Summary, draw_probabilities, to_dense
 
@@ -113,8 +114,11 @@ def _model(summary: Summary) -> JsonObject:
     return {
         "estimate": summary.model.estimate,
         "drawNoun": summary.draw_noun,
+        "bestNoun": summary.best_noun,
         "nKept": len(kept),
         "nLayers": summary.n_layers,
+        "pools": [regression.pool for regression in summary.model.posterior.regressions],
+        "maxLogOdds": MAX_LOG_ODDS,
         "regressions": labelings,
     }
 
@@ -139,10 +143,22 @@ def max_difference(summary: Summary) -> float:
         return 0.0
     n_rows = len(summary.codes)
     chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ROWS_COMPARED)).astype(np.intp))
-    by_draw = draw_probabilities(summary.model.posterior, summary.X[chosen])
-    # The draws of the second labeling follow those of the first.
-    kept_of_both = np.concatenate([kept + start for start in range(0, len(by_draw), summary.n_draws)])
-    return float(np.abs(by_draw[kept_of_both].mean(axis=0) - by_draw.mean(axis=0)).max())
+    X, posterior = summary.X[chosen], summary.model.posterior
+    regressions = tuple(_with_draws(regression, kept.tolist()) for regression in posterior.regressions)
+    shown, full = (item.class_probabilities(X, "mean") for item in (Posterior(regressions), posterior))
+    return float(np.abs(shown - full).max())
+
+
+def _with_draws(regression: RegressionPosterior, kept: list[int]) -> RegressionPosterior:
+    """Return a regression with some of the draws of each labeling."""
+    labelings = []
+    for labeling in regression.labelings:
+        parts = [labeling.draws[number] for number in kept]
+        own = [
+            (part.coefficients, part.expert_weights, part.is_active, float(part.log_likelihood[0])) for part in parts
+        ]
+        labelings.append(replace(labeling, draws=Draws.from_parts(own)))
+    return replace(regression, labelings=tuple(labelings))
 
 
 def _draws(draws: Draws, kept: list[int]) -> JsonObject:

@@ -140,7 +140,17 @@ class Summary:
     @property
     def draw_noun(self) -> str:
         """Noun for one set of parameters, a draw or a mode."""
-        return "mode" if self.model.inference == "map" else "draw"
+        return "draw" if self.model.inference == "gibbs" else "mode"
+
+    @property
+    def best_noun(self) -> str:
+        """Noun for the parameters that rules, explanations and estimate="best" use."""
+        return "representative" if self.has_representative else f"best {self.draw_noun}"
+
+    @property
+    def has_representative(self) -> bool:
+        """Whether these parameters were fitted to the probabilities of all members of a bootstrap."""
+        return self.model.posterior.regressions[0].pool == "logarithmic"
 
     @property
     def n_new_rows(self) -> int:

@@ -81,17 +81,14 @@ function ratesOfRows(model, rows, code) {
         for (let expert = 0; expert < values.length; expert++) if (isOn(side, expert)) sum += values[expert];
         return sum;
       });
-      return probabilityFromRates(sums, odds[place]);
+      return probabilityFromRates(model, code, sums, odds[place]);
     },
   };
 }
 
 // log of the sum of the odds of all classes but one, by the best draws.
 function otherOdds(model, x, code) {
-  const pairs = model.regressions.map((labelings) =>
-    fused(labelings.map((item) => meanProbabilities(item.best, predictorsAt(item.best, x), model.nLayers)))
-  );
-  return logOddsOfOthers(pairs, code);
+  return logOddsOfOthers(pairsAt(model, x, "best"), code);
 }
 
 // Legend.

@@ -15,7 +15,8 @@ function modelOf(data) {
       return { best, average: data.model.estimate === "best" ? best : drawsOf(item.kept) };
     })
   );
-  return { nFeatures, nLayers: data.model.nLayers, nClasses: data.classes.length, regressions };
+  const { nLayers, pools, maxLogOdds } = data.model;
+  return { nFeatures, nLayers, nClasses: data.classes.length, regressions, pools, maxLogOdds };
 }
 
 // q of an expert from x'beta of its layers: q' = log(1 + q e^z).
@@ -71,22 +72,35 @@ function rateOf(draws, draw, predictors, nLayers) {
   return rate;
 }
 
-// Means over draws of 1 - exp(-lambda) and exp(-lambda).
-function meanProbabilities(draws, predictors, nLayers) {
-  let positive = 0;
-  let negative = 0;
-  for (let draw = 0; draw < draws.nDraws; draw++) {
-    const rate = rateOf(draws, draw, predictors, nLayers);
-    positive -= Math.expm1(-rate);
-    negative += Math.exp(-rate);
-  }
-  return [positive / draws.nDraws, negative / draws.nDraws];
+// lambda by draw.
+function ratesOf(draws, predictors, nLayers) {
+  return Array.from({ length: draws.nDraws }, (_, draw) => rateOf(draws, draw, predictors, nLayers));
 }
 
-// P(class) and P(not class) of a regression, both labelings averaged if there are two.
-function fused(pairs) {
+// log(e^lambda - 1) within the limits of the log odds of a draw.
+function logOddsOfRate(rate, limit) {
+  if (rate >= limit) return limit;
+  const odds = Math.expm1(rate);
+  return odds <= Math.exp(-limit) ? -limit : Math.log(odds);
+}
+
+// P(class) and P(not class) of regression k from lambda by labeling and draw. A linear pool is the mean of the
+// probabilities of all draws, a logarithmic one has the mean of their log odds; the second labeling is about "not class".
+function pooled(model, k, rates) {
+  if (model.pools[k] === "logarithmic") {
+    const means = rates.map((own) => meanOf(own, (rate) => logOddsOfRate(rate, model.maxLogOdds)));
+    const mean = means.length === 1 ? means[0] : 0.5 * (means[0] - means[1]);
+    return [1 / (1 + Math.exp(-mean)), 1 / (1 + Math.exp(mean))];
+  }
+  const pairs = rates.map((own) => [meanOf(own, (rate) => -Math.expm1(-rate)), meanOf(own, (rate) => Math.exp(-rate))]);
   if (pairs.length === 1) return pairs[0];
   return [0.5 * (pairs[0][0] + pairs[1][1]), 0.5 * (pairs[0][1] + pairs[1][0])];
+}
+
+function meanOf(items, value) {
+  let sum = 0;
+  for (const item of items) sum += value(item);
+  return sum / items.length;
 }
 
 // Probabilities of the classes from the pairs of the regressions: odds that sum to one, if there are several.
@@ -101,10 +115,15 @@ function combined(pairs) {
 
 // Probabilities of all classes for one row, by "average" or "best".
 function probabilities(model, x, view) {
-  const pairs = model.regressions.map((labelings) =>
-    fused(labelings.map((item) => meanProbabilities(item[view], predictorsAt(item[view], x), model.nLayers)))
-  );
-  return combined(pairs);
+  return combined(pairsAt(model, x, view));
+}
+
+// P(class) and P(not class) of every regression.
+function pairsAt(model, x, view) {
+  return model.regressions.map((labelings, k) => {
+    const rates = labelings.map((item) => ratesOf(item[view], predictorsAt(item[view], x), model.nLayers));
+    return pooled(model, k, rates);
+  });
 }
 
 // Contributions r q of every expert of a draw at one row.

@@ -48,7 +48,7 @@ function planOf(draws, spec) {
 function fillPoint(surface, plans, bestPlans, own, at, u, v) {
   const { view, code, model } = surface.spec;
   if (view === "average") {
-    const pairs = plans.map((labelings) => fused(labelings.map((plan) => probabilitiesOnPlane(plan, u, v))));
+    const pairs = plans.map((labelings, k) => pooled(model, k, labelings.map((plan) => ratesOnPlane(plan, u, v))));
     surface.probabilities[at] = combined(pairs)[model.nClasses === 2 ? 1 : code];
   }
   bestPlans[own].forEach((plan, side) => {
@@ -58,14 +58,14 @@ function fillPoint(surface, plans, bestPlans, own, at, u, v) {
     });
   });
   if (surface.others) {
-    const pairs = bestPlans.map((labelings) => fused(labelings.map((plan) => probabilitiesOnPlane(plan, u, v))));
+    const pairs = bestPlans.map((labelings, k) => pooled(model, k, labelings.map((plan) => ratesOnPlane(plan, u, v))));
     surface.others[at] = logOddsOfOthers(pairs, own);
   }
 }
 
-function probabilitiesOnPlane(plan, u, v) {
+function ratesOnPlane(plan, u, v) {
   predictorsOnPlane(plan.plane, u, v, plan.predictors);
-  return meanProbabilities(plan.draws, plan.predictors, plan.nLayers);
+  return ratesOf(plan.draws, plan.predictors, plan.nLayers);
 }
 
 // log of the sum of the odds of all classes but one.
@@ -80,8 +80,8 @@ function logOdds([up, down]) {
 }
 
 // P(class) by the best draw from the rates of its labelings and, with several classes, the odds of the others.
-function probabilityFromRates(rates, logOther) {
-  const pair = fused(rates.map((rate) => [-Math.expm1(-rate), Math.exp(-rate)]));
+function probabilityFromRates(model, code, rates, logOther) {
+  const pair = pooled(model, model.nClasses === 2 ? 0 : code, rates.map((rate) => [rate]));
   if (logOther === null) return pair[0];
   return 1 / (1 + Math.exp(logOther - logOdds(pair)));
 }
@@ -93,7 +93,8 @@ function expertProbabilities(surface, isOn) {
     const rates = surface.experts.map((experts, side) =>
       experts.reduce((sum, values, expert) => (isOn(side, expert) ? sum + values[at] : sum), 0)
     );
-    probabilities[at] = probabilityFromRates(rates, surface.others ? surface.others[at] : null);
+    const logOther = surface.others ? surface.others[at] : null;
+    probabilities[at] = probabilityFromRates(surface.spec.model, surface.spec.code, rates, logOther);
   }
   return probabilities;
 }
