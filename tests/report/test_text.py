@@ -44,7 +44,7 @@ def test_rules_are_those_of_the_polytopes(modes):
             assert text == region.in_words().replace("x0", "east").replace("x1", "north")
 
 
-def test_model_is_described(modes, chains, several, single):
+def test_model_is_described(modes, chains, several, single, members):
     """Class names, features, the kind of fit and the estimate are in the paragraph."""
     text = model_paragraph(summarize_model(*modes, NOTHING))
     assert text.startswith(
@@ -59,8 +59,27 @@ def test_model_is_described(modes, chains, several, single):
     assert "“0”, “1” and “2” using 3 features" in text
     assert "and normalized to sum to one over the classes. If it is 0.8 for a class" in text
     text = model_paragraph(summarize_model(*single, NOTHING))
-    assert "Predictions use only the mode with the highest training likelihood." in text
+    assert "Predictions use only the representative, which is fitted to the probabilities of all modes." in text
     assert "The probability is 1 \u2212 exp(\u2212λ). If it is" in text
+    modes[0].set_params(estimate="best")
+    try:
+        text = model_paragraph(summarize_model(*modes, NOTHING))
+    finally:
+        modes[0].set_params(estimate="mean")
+    assert "Predictions use only the mode with the highest training likelihood." in text
+    text = model_paragraph(summarize_model(*members, NOTHING))
+    assert "Its representative has" in text
+    assert "Predictions average the log odds of all modes." in text
+    assert "with log odds averaged over modes and both labelings, and normalized" in text
+
+
+def test_representatives_say_how_often_they_decide_as_all(single, members):
+    """The share of held-out rows is that of the model; of several classes, the smallest."""
+    for fixture, more in ((single, ""), (members, " or more")):
+        regressions = fixture[0].posterior_.regressions
+        share = percent(min(regression.agreement for regression in regressions))
+        sentences = fit_sentences(summarize_model(*fixture, NOTHING))
+        assert f"decides {share}{more} of held-out rows as all modes together do" in sentences[-1]
 
 
 def test_single_restart_has_no_agreement_to_assess(modes):
@@ -95,7 +114,7 @@ def test_chains_are_assessed_by_their_diagnoses(chains, n_bad, end):
     ]
 
 
-def test_captions_say_what_was_discarded(chains, modes):
+def test_captions_say_what_was_discarded(chains, modes, members):
     """Chains have a burn-in, modes do not."""
     summary = summarize_model(*chains, NOTHING)
     text = fit_caption(summary, summary.labelings[0])
@@ -104,3 +123,5 @@ def test_captions_say_what_was_discarded(chains, modes):
     assert "the first sweep (shaded) was discarded." in fit_caption(one, summary.labelings[0])
     summary = summarize_model(*modes, NOTHING)
     assert "by restart; the best mode is outlined." in fit_caption(summary, summary.labelings[0])
+    summary = summarize_model(*members, NOTHING)
+    assert "by mode; the best mode is outlined." in fit_caption(summary, summary.labelings[0])

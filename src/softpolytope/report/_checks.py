@@ -1,6 +1,5 @@
 """Findings for and against trusting a model, in the order in which a skeptic would ask for them."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -150,7 +149,6 @@ def _check_fit(summary: Summary) -> Check:
     mixture = summary.model.posterior.regressions[0]
     n_modes, n_needed = mixture.n_draws, n_draws_needed(LEVEL)
     if n_modes < n_needed:
-        n_restarts = math.ceil(n_needed / len(mixture.labelings))
         modes = f"{format_count(n_modes, 'mode')} {'is' if n_modes == 1 else 'are'}"
-        text += f" {modes} too few for {LEVEL:.0%} intervals; refit with at least {n_restarts} restarts."
+        text += f" {modes} too few for {LEVEL:.0%} intervals; refit with at least n_members={n_needed}."
     return Check("look", text)

@@ -39,7 +39,7 @@ def _describe_model(summary: Summary) -> str:
     each = "" if n_experts == 1 else f", {'one' if n_layers == 1 else n_layers} per expert"
     return (
         f"This {summary.model.name} separates {shown} using {format_count(summary.model.n_features, 'feature')}. Its "
-        f"best {summary.draw_noun} has {format_count(n_experts, 'expert')}{split} with {planes}{each}."
+        f"{summary.best_noun} has {format_count(n_experts, 'expert')}{split} with {planes}{each}."
     )
 
 
@@ -61,15 +61,19 @@ def _describe_fit(summary: Summary) -> str:
             f"{swapped}; each run gave one mode."
         )
     if model.estimate == "best":
-        return f"{text} Predictions use only the {summary.draw_noun} with the highest training likelihood."
-    return f"{text} Predictions average over all {summary.draw_noun}s."
+        is_fitted_to_all = "representative, which is fitted to the probabilities of all modes"
+        is_most_likely = f"{summary.draw_noun} with the highest training likelihood"
+        return f"{text} Predictions use only the {is_fitted_to_all if summary.has_representative else is_most_likely}."
+    averaged = "average the log odds of" if summary.has_representative else "average over"
+    return f"{text} Predictions {averaged} all {summary.draw_noun}s."
 
 
 def _describe_probability(summary: Summary) -> str:
     model, is_binary = summary.model, len(summary.classes) == 2
     averages = [] if model.estimate == "best" else [f"{summary.draw_noun}s"]
     averages += ["both labelings"] if len(model.posterior.regressions[0].labelings) == 2 else []
-    steps = f", averaged over {join_names(averages)}" if averages else ""
+    averaged = "with log odds averaged over" if summary.has_representative else "averaged over"
+    steps = f", {averaged} {join_names(averages)}" if averages else ""
     steps += "" if is_binary else ", and normalized to sum to one over the classes"
     event, outcome = (f"“{summary.classes[1]}”",) * 2 if is_binary else ("a class", "of that class")
     return (
@@ -101,8 +105,8 @@ def weights_caption(summary: Summary, labeling: LabelingSummary) -> str:
 def fit_caption(summary: Summary, labeling: LabelingSummary) -> str:
     """Describe the chart of the log-likelihood of one labeling."""
     start = f"Experts for “{labeling.target}”: training log-likelihood"
-    if summary.model.inference == "map":
-        return f"{start} by restart; the best mode is outlined."
+    if summary.model.inference != "gibbs":
+        return f"{start} by {'mode' if summary.has_representative else 'restart'}; the best mode is outlined."
     n_sweeps = summary.model.n_burn_in
     sweeps, verb = ("sweep", "was") if n_sweeps == 1 else (f"{n_sweeps:,} sweeps", "were")
     return f"{start}, one line per chain; the first {sweeps} (shaded) {verb} discarded."
@@ -115,10 +119,10 @@ def fit_sentences(summary: Summary) -> list[str]:
     agreement = summary.agreement
     if agreement is None:
         text = (
-            "Each restart had its own random row weights (weighted likelihood bootstrap), so the spread of the modes "
+            "Each mode had its own random row weights (weighted likelihood bootstrap), so the spread of the modes "
             "roughly approximates that of the posterior."
         )
-        return [text]
+        return [text, *_assess_representative(summary)]
     if agreement.n_modes == 1:
         return ["There is only one mode, so agreement between modes cannot be assessed."]
     found = (
@@ -131,6 +135,21 @@ def fit_sentences(summary: Summary) -> list[str]:
         f"agreement between modes is not a measure of certainty. For intervals, {HOW_TO_GET_INTERVALS}."
     )
     return [found, meaning]
+
+
+def _assess_representative(summary: Summary) -> list[str]:
+    """Say how often the representative decides as all modes; nothing if it is not known."""
+    shares = [regression.agreement for regression in summary.model.posterior.regressions]
+    known = [share for share in shares if share is not None]
+    if not summary.has_representative or not known:
+        return []
+    each = "" if len(known) == 1 else ", for each class against the others"
+    least = percent(min(known)) + ("" if len(known) == 1 else " or more")
+    text = (
+        "Rules and explanations describe the representative, which is fitted to the probabilities of all modes. It "
+        f"decides {least} of held-out rows as all modes together do{each}."
+    )
+    return [text]
 
 
 def _assess_chains(summary: Summary) -> list[str]:

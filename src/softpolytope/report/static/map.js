@@ -161,7 +161,7 @@ function startMap(data, model, rows) {
     const one = data.model.drawNoun;
     if (state.view === "average") return `The map shows the average over ${counted(data.model.nKept, one)}.`;
     const nOff = state.off.size;
-    return `The map shows the best ${one} only${nOff ? `, with ${counted(nOff, "expert")} switched off` : ""}.`;
+    return `The map shows the ${data.model.bestNoun} only${nOff ? `, with ${counted(nOff, "expert")} switched off` : ""}.`;
   }
 
   function sidesOf() {
