@@ -1,6 +1,7 @@
 """Fitted classifiers in other forms: files, ONNX, SQL, Python source, a tree for ArviZ."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from softpolytope.data import validate_rows
 from softpolytope.estimators._parameters import Settings, check_parameters, make_seed
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export import InputType, ModelRecord
-from softpolytope.model import Posterior, check_estimate
+from softpolytope.model import Estimate, FittedModel, Posterior, check_estimate
 
 if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
@@ -111,7 +112,12 @@ def to_datatree(classifier: "SoftplusBase", X: ArrayLike | None = None, y: Array
     return inspection.to_datatree(classifier.model_, rng, rows, y)
 
 
-def to_onnx(classifier: "SoftplusBase", path: str | Path | None = None, input_type: InputType = "float64") -> Any:
+def to_onnx(
+    classifier: "SoftplusBase",
+    path: str | Path | None = None,
+    input_type: InputType = "float64",
+    estimate: Estimate | None = None,
+) -> Any:
     """Return the model as ONNX with standard operators only; needs `pip install softpolytope[onnx]`.
 
     Parameters
@@ -120,20 +126,28 @@ def to_onnx(classifier: "SoftplusBase", path: str | Path | None = None, input_ty
         A file to write.
     input_type : {"float64", "float32"}
         Type of the rows and the probabilities.
+    estimate : {"mean", "best"}, optional
+        Draws to export, by default those of the parameter `estimate` of the classifier: all of them, or a single one
+        per labeling, which is much smaller.
 
     Returns
     -------
     onnx.ModelProto
-        The graph, with input X and outputs label and probabilities.
+        The graph, with input X and outputs label and probabilities. Its `doc_string` states the number of draws and,
+        for "best", the share of held-out rows that they decide as the full model does.
     """
-    document = export.to_onnx(classifier.model_, input_type)
+    document = export.to_onnx(_select_estimate(classifier, estimate), input_type)
     if path is not None:
         Path(path).write_bytes(document.SerializeToString())
     return document
 
 
 def to_sql(
-    classifier: "SoftplusBase", columns: Sequence[str] | None = None, target: object = None, table: str | None = None
+    classifier: "SoftplusBase",
+    columns: Sequence[str] | None = None,
+    target: object = None,
+    table: str | None = None,
+    estimate: Estimate | None = None,
 ) -> str:
     """Return the probability of a class as one SQL expression that SQLite and DuckDB evaluate.
 
@@ -146,19 +160,38 @@ def to_sql(
     table : str, optional
         Name or alias of the table. With it, a column that the table does not have is an error in every database;
         without it, SQLite takes an unknown name for a text.
+    estimate : {"mean", "best"}, optional
+        Draws to export, by default those of the parameter `estimate` of the classifier. With "mean" the expression
+        contains every draw; "best" gives a short one, with a single draw per labeling.
 
     Returns
     -------
     str
-        The expression. It is NULL where a column is NULL. With estimate="mean" it contains every draw; "best" gives a
-        short one.
+        The expression. It is NULL where a column is NULL. A comment states the number of draws and, for "best", the
+        share of held-out rows that they decide as the full model does.
     """
-    model = classifier.model_
+    model = _select_estimate(classifier, estimate)
     if columns is None:
         columns = model.features.names if model.has_feature_names else ()
     return export.sql_probability(model, [str(name) for name in columns], target, table)
 
 
-def to_python_source(classifier: "SoftplusBase") -> str:
-    """Return a Python module without dependencies, with `predict_proba(x)` and `predict(x)` for one row."""
-    return export.python_source(classifier.model_)
+def to_python_source(classifier: "SoftplusBase", estimate: Estimate | None = None) -> str:
+    """Return a Python module without dependencies, with `predict_proba(x)` and `predict(x)` for one row.
+
+    Parameters
+    ----------
+    estimate : {"mean", "best"}, optional
+        Draws to export, by default those of the parameter `estimate` of the classifier: all of them, or a single one
+        per labeling. A comment states their number and, for "best", the share of held-out rows that they decide as the
+        full model does.
+    """
+    return export.python_source(_select_estimate(classifier, estimate))
+
+
+def _select_estimate(classifier: "SoftplusBase", estimate: Estimate | None) -> FittedModel:
+    """Return the fitted model with an estimate, by default that of the classifier."""
+    if estimate is None:
+        return classifier.model_
+    check_estimate(estimate)
+    return replace(classifier.model_, estimate=estimate)

@@ -7,6 +7,7 @@ reading one runs no code. ONNX needs the extra `onnx`.
 from softpolytope.exceptions import ModelFileError
 from softpolytope.export._archive import read_archive, write_archive
 from softpolytope.export._checks import Arrays, Header
+from softpolytope.export._contents import ExportContents
 from softpolytope.export._model_file import (
     ModelRecord,
     pack_classes,
@@ -24,6 +25,7 @@ from softpolytope.export._states import FittedRegression
 
 __all__ = [
     "Arrays",
+    "ExportContents",
     "FittedRegression",
     "Header",
     "InputType",

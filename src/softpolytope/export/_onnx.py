@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softpolytope._typing import FloatArray
+from softpolytope.export._contents import ExportContents
 from softpolytope.model import MAX_LOG_ODDS, Draws, Estimate, FittedModel, RegressionPosterior
 
 if TYPE_CHECKING:
@@ -67,7 +68,11 @@ def to_onnx(model: FittedModel, input_type: InputType = "float64") -> "ModelProt
         builder.constants,
     )
     document: ModelProto = onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="softpolytope", ir_version=8
+        graph,
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        producer_name="softpolytope",
+        doc_string=str(ExportContents.from_model(model)),
+        ir_version=8,
     )
     onnx.checker.check_model(document, full_check=True)
     return document

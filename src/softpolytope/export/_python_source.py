@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softpolytope.export._contents import ExportContents
 from softpolytope.model import MAX_LOG_ODDS, Draws, FittedModel
 
 _TEMPLATE = '''"""Class probabilities of a model; written by softpolytope, needs only the standard library."""
+
+# {contents}
 
 from math import exp, expm1, log, log1p
 
@@ -93,6 +96,7 @@ def python_source(model: FittedModel) -> str:
     ]
     text = repr(regressions).replace("], [", "],\n [")
     return _TEMPLATE.format(
+        contents=ExportContents.from_model(model),
         classes=_labels_literal(model.classes),
         n_features=model.n_features,
         regressions=text,

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from softpolytope._typing import FloatArray
+from softpolytope.export._contents import ExportContents
 from softpolytope.model import MAX_LOG_ODDS, Draws, Estimate, FittedModel, RegressionPosterior
 
 # Columns of a table: SQLite allows 2000, but takes long to find one among many.
@@ -32,7 +33,12 @@ def sql_probability(model: FittedModel, columns: Sequence[str], target: object =
 
     The target is a class, by default the second of two. The expression is NULL where a column is NULL. With the name of
     the table, a column that the table does not have is an error; without it, SQLite takes an unknown name for a text.
+    The expression starts with a comment that says what it contains.
     """
+    return f"/* softpolytope: {ExportContents.from_model(model)} */ {_query(model, columns, target, table)}"
+
+
+def _query(model: FittedModel, columns: Sequence[str], target: object, table: str | None) -> str:
     if len(columns) != model.n_features:
         raise ValueError(f"columns must name the {model.n_features} features; got {len(columns)} names.")
     code = model.class_index(target)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softpolytope.export import column_name, quoted_name
+from softpolytope.model import Estimate
 from softpolytope.tabular._cells import MISSING, is_normalized_integer, make_aliases, normalize
 from softpolytope.tabular._classifier import TableClassifier
 from softpolytope.tabular._encoder import CategoryColumn, Column
@@ -64,10 +65,13 @@ def predict_row(row):
 '''
 
 
-def table_sql_probability(model: TableClassifier, label: Label, table: str | None = None) -> str:
+def table_sql_probability(
+    model: TableClassifier, label: Label, table: str | None = None, estimate: Estimate | None = None
+) -> str:
     """Return the probability of a class as one SQL expression of the raw columns, in which NULL is missing.
 
     With the name of the table, a column that the table lacks is an error; without it, SQLite takes the name for a text.
+    The estimate is by default that of the classifier.
     """
     encoder = model.encoder_
     # Compute the encoded columns once: the expression uses each of them hundreds of times.
@@ -76,21 +80,28 @@ def table_sql_probability(model: TableClassifier, label: Label, table: str | Non
         expression for column in encoder.columns for expression in _sql_columns(column, column_name(column.name, table))
     ]
     rows = ", ".join(f"{expression} AS {alias}" for expression, alias in zip(given, aliases, strict=True))
-    return f"(SELECT {model.classifier_.to_sql(aliases, label)} FROM (SELECT {rows}) AS softpolytope_row)"
+    probability = model.classifier_.to_sql(aliases, label, estimate=estimate)
+    return f"(SELECT {probability} FROM (SELECT {rows}) AS softpolytope_row)"
 
 
-def sql_query(model: TableClassifier, table: str) -> str:
-    """Return a query that adds the probabilities of all classes to the rows of a table."""
+def sql_query(model: TableClassifier, table: str, estimate: Estimate | None = None) -> str:
+    """Return a query that adds the probabilities of all classes to the rows of a table.
+
+    The estimate is by default that of the classifier.
+    """
     probabilities = [
-        f"{table_sql_probability(model, label, table)} AS {quoted_name(f'P({label})')}"
+        f"{table_sql_probability(model, label, table, estimate)} AS {quoted_name(f'P({label})')}"
         for label in model.classes_.tolist()
     ]
     return f"SELECT *, {', '.join(probabilities)} FROM {quoted_name(table)}"
 
 
-def table_python_source(model: TableClassifier) -> str:
-    """Return a module without dependencies, whose `predict_proba_of_row(row)` and `predict_row(row)` take raw rows."""
-    source = str(model.classifier_.to_python_source())
+def table_python_source(model: TableClassifier, estimate: Estimate | None = None) -> str:
+    """Return a module without dependencies, whose `predict_proba_of_row(row)` and `predict_row(row)` take raw rows.
+
+    The estimate is by default that of the classifier.
+    """
+    source = str(model.classifier_.to_python_source(estimate))
     columns = [_python_column(column) for column in model.encoder_.columns]
     text = "[\n    " + ",\n    ".join(map(ascii, columns)) + ",\n]"
     missing = ascii(sorted({*MISSING, *MISSING_OBJECTS}))
