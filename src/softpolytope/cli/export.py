@@ -9,6 +9,7 @@ from softpolytope.cli._options import MODEL_HELP, Commands, add_json_option, exa
 from softpolytope.cli._output import binary_output, print_note, text_output, to_json
 
 if TYPE_CHECKING:
+    from softpolytope.export import ExportContents
     from softpolytope.tabular import TableClassifier
 
 
@@ -18,11 +19,12 @@ def add_parser(commands: Commands) -> None:
         "export",
         help="write a model as ONNX, SQL or Python source",
         description="SQL and Python take the raw columns, with NULL or None for missing values. ONNX takes the encoded "
-        "columns, in the order that a note lists. SQL is one expression for SQLite or DuckDB, or a query with --table.",
+        "columns, in the order that a note lists. SQL is one expression for SQLite or DuckDB, or a query with --table. "
+        "A note states the size and, with --estimate best, how often it predicts as the full model does.",
         **examples(
             "softpolytope export model.softpolytope --to python -o model.py",
             "softpolytope export model.softpolytope --to sql --table customers",
-            "softpolytope export model.softpolytope --to sql --class yes",
+            "softpolytope export model.softpolytope --to sql --class yes --estimate best",
             "softpolytope export model.softpolytope --to onnx -o model.onnx",
         ),
     )
@@ -31,6 +33,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--to", choices=("onnx", "sql", "python"), required=True, help="format to write")
     parser.add_argument(
         "-o", "--output", type=Path, help="file to write (required by onnx and --json); by default standard output"
+    )
+    parser.add_argument(
+        "--estimate",
+        choices=("mean", "best"),
+        help="what to export: all draws (mean), or one per labeling (best), which is short; by default as the model "
+        "predicts",
     )
     parser.add_argument("--table", metavar="NAME", help="SQL: a query that adds the probabilities to this table")
     parser.add_argument(
@@ -41,6 +49,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the model in the format asked for."""
+    from softpolytope.export import ExportContents
     from softpolytope.tabular import table_python_source
 
     if options.to != "sql" and (options.table is not None or options.label is not None):
@@ -50,22 +59,44 @@ def run(options: argparse.Namespace) -> int:
             f"no output file given. Name one: -o model.{'py' if options.to == 'python' else options.to}."
         )
     model = load_table_model(options.model)
+    if options.estimate is not None:
+        model.classifier_.set_params(estimate=options.estimate)
     try:
         if options.to == "onnx":
             with binary_output(options.output, options.model) as path:
-                model.classifier_.to_onnx(path)
+                n_bytes = len(model.classifier_.to_onnx(path).SerializeToString())
             if not model.encoder_.is_plain:
                 print_note(f"the inputs are the encoded columns, in this order: {', '.join(model.feature_names_)}.")
         else:
             text = table_python_source(model) if options.to == "python" else _make_sql(model, options)
+            text = text if text.endswith("\n") else text + "\n"
+            n_bytes = len(text.encode())
             with text_output(options.output, options.model) as file:
-                file.write(text if text.endswith("\n") else text + "\n")
+                file.write(text)
     except ValueError as error:
         raise CommandError(str(error)) from error
+    contents = ExportContents.from_model(model.classifier_.model_)
     if options.json:
-        inputs = model.feature_names_ if options.to == "onnx" else model.encoder_.names
-        print(to_json({"written": options.output, "to": options.to, "inputs": inputs, "classes": model.classes_}))
+        print(to_json(_to_document(model, options, contents, n_bytes)))
+    else:
+        print_note(f"{n_bytes / 1000.0:,.1f} kB. {contents}")
     return SUCCESS
+
+
+def _to_document(
+    model: "TableClassifier", options: argparse.Namespace, contents: "ExportContents", n_bytes: int
+) -> dict[str, object]:
+    return {
+        "written": options.output,
+        "to": options.to,
+        "inputs": model.feature_names_ if options.to == "onnx" else model.encoder_.names,
+        "classes": model.classes_,
+        "estimate": contents.estimate,
+        "n_bytes": n_bytes,
+        "n_draws": contents.n_draws,
+        "n_experts": contents.n_experts,
+        "agreement": contents.agreement,
+    }
 
 
 def _make_sql(model: "TableClassifier", options: argparse.Namespace) -> str:
