@@ -45,19 +45,21 @@ def test_onnx_keeps_small_probabilities(symmetric):
     assert label.tolist() == model.predict(rows).tolist()
 
 
-def test_onnx_where_a_predictor_overflows():
+@pytest.mark.parametrize("settings", [{"inference": "map", "n_restarts": 2}, {"n_members": 4}])
+def test_onnx_where_a_predictor_overflows(settings):
     """An infinite activation makes lambda infinite, and no other draw NaN."""
     pytest.importorskip("onnx")
     X, codes = load_iris(return_X_y=True)
-    model = SumSoftplusClassifier(inference="map", n_restarts=2, random_state=0).fit(X[:, :1], codes == 0)
+    model = SumSoftplusClassifier(**settings, random_state=0).fit(X[:, :1], codes == 0)
     rows = np.array([[1e308], [-1e308]])
     assert run_onnx(model.to_onnx(), rows)[1] == pytest.approx(model.predict_proba(rows), abs=1e-12)
 
 
-def test_onnx_in_single_precision(tmp_path):
+@pytest.mark.parametrize("pool", POOLS)
+def test_onnx_in_single_precision(tmp_path, pool):
     """Probabilities agree to 1e-5 at rows rounded to single precision; the file is the returned model."""
     onnx = pytest.importorskip("onnx")
-    model, rows = fitted("three", "mean")
+    model, rows = fitted("three", "mean", pool=pool)
     exported = model.to_onnx(tmp_path / "m.onnx", input_type="float32")
     assert onnx.load(tmp_path / "m.onnx") == exported
     single = rows.astype(np.float32)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from exports import fitted, run_onnx
+from exports import POOLS, fitted, run_onnx
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,12 +16,13 @@ from softpolytope.export import register_with_skl2onnx
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("kind", ["binary", pytest.param("three", marks=pytest.mark.slow), "one side"])
-def test_onnx_of_a_pipeline(kind):
+def test_onnx_of_a_pipeline(kind, pool):
     """skl2onnx converts a scaler and a classifier, in double and in single precision."""
     skl2onnx = pytest.importorskip("skl2onnx")
     register_with_skl2onnx(list(CLASSIFIERS.values()))
-    model, _ = fitted(kind)
+    model, _ = fitted(kind, pool=pool)
     X, codes = load_iris(return_X_y=True)
     y = codes if kind == "three" else np.where(codes == 1, "middle", "other")
     pipeline = make_pipeline(StandardScaler(), model).fit(X, y)

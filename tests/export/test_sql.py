@@ -7,6 +7,7 @@ from exports import KINDS, POOLS, assert_same_probabilities, far_rows, fitted, r
 from sklearn.datasets import load_iris
 
 from softpolytope import SoftplusClassifier, SumStackSoftplusClassifier
+from softpolytope.datasets import make_double_moon
 from softpolytope.export import _sql as sql
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -91,6 +92,19 @@ def test_sql_of_more_draws_than_a_table_has_columns(monkeypatch, pool):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_sql_of_default_fits_is_short():
+    """That of all members of 300 rows takes at most 100 kB, that of the representatives at most 30 kB."""
+    X, y = make_double_moon(300, random_state=0)
+    model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
+    assert model.posterior_.regressions[0].pool == "logarithmic"
+    for estimate, limit in (("mean", 100_000), ("best", 30_000)):
+        expression = model.to_sql(["x", "y"], estimate=estimate)
+        assert len(expression) <= limit
+        expected = model.set_params(estimate=estimate).predict_proba(X)[:, 1]
+        found = run_sql(sqlite3.connect(":memory:"), expression, X, "xy")
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_sql_of_columns_named_like_its_own():
     """The expression's own names avoid those of the table."""
     model, rows = fitted("three")
@@ -99,11 +113,12 @@ def test_sql_of_columns_named_like_its_own():
     assert found == pytest.approx(model.predict_proba(rows)[:, 1], abs=1e-9)
 
 
+@pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_sql_of_what_is_null(kind):
+def test_sql_of_what_is_null(kind, pool):
     """A row with a NULL has NULL probabilities; other rows are unaffected."""
     duckdb = pytest.importorskip("duckdb")
-    model, rows = fitted(kind)
+    model, rows = fitted(kind, pool=pool)
     cells = rows[:3].tolist()
     cells[1][2] = None
     for database in (sqlite3.connect(":memory:"), duckdb.connect()):

@@ -1,5 +1,6 @@
 """Exports of raw rows: SQL in SQLite and DuckDB, and Python source."""
 
+import copy
 import functools
 import json
 import sqlite3
@@ -13,6 +14,7 @@ from tables import FEATURES, customers, fitted, raw_row, small_model
 
 from softpolytope import (
     SoftplusClassifier,
+    SumSoftplusClassifier,
     TableClassifier,
 )
 from softpolytope.tabular._encoder import CategoryColumn, NumericColumn, TableEncoder
@@ -191,24 +193,43 @@ def test_models_without_medians_give_null():
         assert database.execute(sql_query(model, "t")).fetchone()[2:] == (None,) * len(classifier.classes_)
 
 
-def test_sql_takes_raw_columns(tmp_path):
-    """SQLite gives the probabilities of all classes to 1e-9; so does DuckDB. NULL is missing."""
+@functools.cache
+def members():
+    """A bootstrap of the customers."""
+    columns = {name: [raw_row(row)[name] for row in customers()] for name in FEATURES}
+    classifier = SumSoftplusClassifier(random_state=0, max_experts=3, n_members=4)
+    return TableClassifier(classifier).fit({**columns, "buys": [row[-1] for row in customers()]}, "buys")
+
+
+def probabilities_by(model, estimate, rows):
+    """Probabilities of raw rows by an estimate, which the classifier itself does not have."""
+    other = copy.deepcopy(model)
+    other.classifier_.set_params(estimate=estimate)
+    return other.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
+
+
+@pytest.mark.parametrize("estimate", ["mean", "best"])
+@pytest.mark.parametrize("make", [fitted, members])
+def test_sql_takes_raw_columns(tmp_path, make, estimate):
+    """SQLite gives the probabilities of all classes to 1e-12; so does DuckDB. NULL is missing."""
     duckdb = pytest.importorskip("duckdb")
-    model = fitted()
+    model = make()
     rows = [raw_row(row) for row in customers()] + [{"age": None, "income": 1.0, "color": "it's new", "children": 2.0}]
-    expected = model.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
+    expected = probabilities_by(model, estimate, rows)
     for database in (sqlite3.connect(tmp_path / "d"), duckdb.connect()):
         database.execute('CREATE TABLE "a t" (age DOUBLE, income DOUBLE, color VARCHAR, children DOUBLE)')
         database.executemany('INSERT INTO "a t" VALUES (?, ?, ?, ?)', [list(row.values()) for row in rows])
-        found = np.array([row[-2:] for row in database.execute(sql_query(model, "a t")).fetchall()])
-        assert found == pytest.approx(expected, abs=1e-9)
+        found = np.array([row[-2:] for row in database.execute(sql_query(model, "a t", estimate)).fetchall()])
+        assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_python_source_takes_raw_rows(tmp_path):
+@pytest.mark.parametrize("estimate", ["mean", "best"])
+@pytest.mark.parametrize("make", [fitted, members])
+def test_python_source_takes_raw_rows(tmp_path, make, estimate):
     """A bare interpreter gives the probabilities of dicts to 1e-12."""
-    model = fitted()
+    model = make()
     rows = [raw_row(row) for row in customers()]
-    (tmp_path / "exported.py").write_text(table_python_source(model))
+    (tmp_path / "exported.py").write_text(table_python_source(model, estimate))
     code = f"""
 import json, sys
 sys.path.insert(0, {str(tmp_path)!r})
@@ -218,9 +239,9 @@ print(json.dumps([[exported.predict_proba_of_row(row), exported.predict_row(row)
     command = [sys.executable, "-I", "-S", "-c", code]
     run = subprocess.run(command, input=json.dumps(rows), capture_output=True, text=True, check=True)  # noqa: S603
     found = json.loads(run.stdout)
-    columns = {name: [row[name] for row in rows] for name in FEATURES}
-    assert np.array([item[0] for item in found]) == pytest.approx(model.predict_proba(columns), abs=1e-12)
-    assert [item[1] for item in found] == model.predict(columns).tolist()
+    expected = probabilities_by(model, estimate, rows)
+    assert np.array([item[0] for item in found]) == pytest.approx(expected, abs=1e-12)
+    assert [item[1] for item in found] == model.classes_[expected.argmax(axis=1)].tolist()
 
 
 def test_python_source_takes_whole_floats_for_categories():
