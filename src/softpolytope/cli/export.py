@@ -73,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
             n_bytes = len(text.encode())
             with text_output(options.output, options.model) as file:
                 file.write(text)
+                # A reader who has left ends the command here, without the note.
+                file.flush()
     except ValueError as error:
         raise CommandError(str(error)) from error
     contents = ExportContents.from_model(model.classifier_.model_)
