@@ -176,9 +176,12 @@ def _fit_modes(
         check_same_model(earlier.carried, settings, "warm_start continues from the modes of the last fit")
         start = earlier.state.transformed(prepared.transform)
     result = find_modes(prepared.data, settings.modes, SeedSequence(problem.seed), settings.labelings, options, start)
+    posterior = approximate_posterior(result, prepared.transform, settings.prior)
+    is_bootstrap = settings.inference == "bootstrap"
     fitted = FittedRegression(
-        approximate_posterior(result, prepared.transform, settings.prior),
+        posterior,
         prepared.features,
+        probe_probabilities=posterior.probability_draws(prepared.get_probes()) if is_bootstrap else None,
         precision_rates=result.precision_rates,
         state=SavedModes(result, prepared.transform),
         carried=settings.mode_model | {"n_restarts": len(result.modes[0])},

@@ -13,8 +13,10 @@ from softpolytope.estimators._parameters import make_seed
 from softpolytope.estimators._predict import predict_proba_draws
 from softpolytope.inspection import (
     Diagnosis,
+    MemberDiagnosis,
     Uncertainty,
     check_number,
+    diagnose_members,
     diagnose_model,
     disagreement,
     in_words,
@@ -36,14 +38,42 @@ WARNING_R_HAT = 1.2
 QUERY_STREAM = 0x51554552
 
 
-def diagnostics(classifier: "SoftplusBase") -> list[Diagnosis]:
-    """Return R-hat and effective draws of log-likelihood, number of experts and probabilities at training rows.
+def diagnostics(classifier: "SoftplusBase") -> list[Diagnosis] | list[MemberDiagnosis]:
+    """Return what limits the precision of probabilities and intervals: too few members, or chains that disagree.
+
+    Of members of a bootstrap (the default), return for each of a few training rows a
+    `softpolytope.inspection.MemberDiagnosis`: the Monte Carlo errors of the probability and of both ends of its
+    interval, which shrink as `n_members` grows, and the difference of the two labelings in units of its error.
+    `softpolytope.inspection.members_in_words` describes problems.
+
+    Of chains (`inference="gibbs"`), return R-hat and effective draws of log-likelihood, number of experts and
+    probabilities at training rows; `softpolytope.inspection.in_words` describes problems. Plain modes
+    (`inference="map"`) have no diagnostics, and raise a ValueError.
 
     `fit` gives a ConvergenceWarning if several chains disagree about these probabilities: if an R-hat is above 1.05 and
     either larger than so few draws explain, or confirmed by the log-likelihood or the number of experts, which every
     sweep records.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softpolytope import SumSoftplusClassifier
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> first = SumSoftplusClassifier(random_state=0).fit(X, y).diagnostics()[0]
+    >>> first.name, first.n_members
+    ('probability at training row 0', 20)
+    >>> bool(0.0 < first.probability_error < first.interval[1] - first.interval[0])
+    True
     """
-    return diagnose_model(classifier.model_)
+    model = classifier.model_
+    if model.inference == "gibbs":
+        return diagnose_model(model)
+    if not model.is_bootstrap:
+        raise ValueError(
+            'diagnostics requires members of a bootstrap or chains, but this model was fitted with inference="map". '
+            'Refit with inference="bootstrap" (the default) or inference="gibbs".'
+        )
+    return diagnose_members(model)
 
 
 def predict_uncertainty(classifier: "SoftplusBase", X: ArrayLike) -> Uncertainty:

@@ -1,4 +1,4 @@
-"""Diagnostics of chains, uncertainty and its parts, rows to label next, and the posterior for ArviZ.
+"""Diagnostics of chains and members, uncertainty and its parts, rows to label next, and the posterior for ArviZ.
 
 Functions here take draws or a fitted model and return numbers or text. Pictures are in `inspection.displays`, which
 needs matplotlib.
@@ -17,6 +17,13 @@ from softpolytope.inspection._diagnostics import (
     n_draws_needed,
 )
 from softpolytope.inspection._epig import select_epig
+from softpolytope.inspection._member_diagnostics import (
+    MemberDiagnosis,
+    diagnose_members,
+    diagnose_row,
+    members_in_words,
+    quantile_error,
+)
 from softpolytope.inspection._prior_draws import sample_prior
 from softpolytope.inspection._training_rows import Overlap, overlap_with_training
 from softpolytope.inspection._uncertainty import Uncertainty, check_number, uncertainty_from_draws
@@ -25,16 +32,21 @@ __all__ = [
     "MAX_R_HAT",
     "PROBABILITY",
     "Diagnosis",
+    "MemberDiagnosis",
     "Overlap",
     "Uncertainty",
     "check_number",
     "diagnose",
+    "diagnose_members",
     "diagnose_model",
+    "diagnose_row",
     "disagreement",
     "in_words",
     "is_sampled",
+    "members_in_words",
     "n_draws_needed",
     "overlap_with_training",
+    "quantile_error",
     "sample_prior",
     "select_bald",
     "select_epig",
