@@ -104,6 +104,11 @@ def to_datatree(classifier: "SoftplusBase", X: ArrayLike | None = None, y: Array
     The group `log_likelihood` has one variable `y`, from which `az.loo` computes the leave-one-out predictive of the
     model that predicts: the mean over both labelings and, with more than two classes, their odds divided by the sum.
     docs/leave_one_out.md explains how. All rows are assumed to have had weight one in the fit.
+
+    Members of a bootstrap, the default, are the draws of one chain of each labeling. They have no group
+    `log_likelihood`, and `az.loo` and `az.compare` raise an error: these leave a row out by importance sampling, which
+    takes draws from the posterior given all rows, while each member has weighted the rows at random. Compare such
+    models by cross-validation, or fit with `inference="gibbs"`. Plain modes (`inference="map"`) raise a ValueError.
     """
     if (X is None) != (y is None):
         raise ValueError("to_datatree takes rows and labels together, or neither of them.")

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,19 +25,38 @@ _DIMS = ("chain", "draw", "row")
 def to_datatree(
     model: FittedModel, rng: Generator, rows: Design | None = None, y: ArrayLike | None = None
 ) -> Any:  # a DataTree, or the InferenceData of an old ArviZ
-    """Return the posterior of chains for ArviZ, and with training rows and labels the groups that depend on them."""
-    model.check_has_chains("to_datatree")
+    """Return the draws for ArviZ, and with training rows and labels the groups that depend on them.
+
+    Members of a bootstrap are one chain of each labeling, without the group `log_likelihood`: importance sampling by
+    the likelihood of a row takes draws from the posterior, given the rows with the weights that they have.
+    """
+    if not model.has_posterior_spread:
+        raise ValueError(
+            'to_datatree requires members of a bootstrap or chains, but this model was fitted with inference="map". '
+            'Refit with inference="bootstrap" (the default) or inference="gibbs".'
+        )
+    posterior = _with_one_chain(model.posterior) if model.is_bootstrap else model.posterior
     if rows is None or y is None:
-        return posterior_tree(model.posterior)
-    labelings = model.posterior.regressions[0].labelings
-    codes, posterior = model.encode_labels(y, rows.shape[0]), model.posterior
+        return posterior_tree(posterior)
+    labelings = posterior.regressions[0].labelings
+    codes = model.encode_labels(y, rows.shape[0])
     groups = {"posterior_predictive": _predictive(posterior, posterior, rows, rng)}
     # A file of an earlier version does not say what the prior was.
     if model.priors:
         prior = prior_posterior(model, [len(labeling.draws) for labeling in labelings], rng)
         groups["prior"] = _total_weights(posterior, prior)
         groups["prior_predictive"] = _predictive(posterior, prior, rows, rng)
-    return posterior_tree(posterior, rows, codes, groups)
+    return posterior_tree(posterior, None if model.is_bootstrap else rows, codes, groups)
+
+
+def _with_one_chain(posterior: Posterior) -> Posterior:
+    """Return a posterior whose draws, each a chain of its own, are one chain of each labeling."""
+    return Posterior(
+        tuple(
+            replace(regression, labelings=tuple(replace(labeling, n_chains=1) for labeling in regression.labelings))
+            for regression in posterior.regressions
+        )
+    )
 
 
 def posterior_tree(
@@ -45,7 +65,7 @@ def posterior_tree(
     codes: IndexArray | None = None,
     groups: "Mapping[str, Dataset] | None" = None,
 ) -> Any:  # as above
-    """Return groups `posterior`, `sample_stats` and, given rows and labels, `log_likelihood` and `observed_data`.
+    """Return groups `posterior`, `sample_stats` and, given labels, `observed_data`; given rows too, `log_likelihood`.
 
     `groups` are added to them.
 
@@ -73,6 +93,7 @@ def posterior_tree(
     }
     if X is not None and codes is not None:
         datasets["log_likelihood"] = _row_logs(posterior, X, codes)
+    if codes is not None:
         datasets["observed_data"] = xarray.Dataset({"y": (("row",), codes)}, {"row": np.arange(len(codes))})
     return _convert_for_arviz(xarray.DataTree.from_dict(datasets | dict(groups or {})))
 
