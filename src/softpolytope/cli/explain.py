@@ -125,6 +125,7 @@ def _to_document(
     ]
     return {
         "columns": model.feature_names_,
+        "notes": named_polytopes(model).notes,
         "classes": model.classes_,
         "polytopes": polytopes,
         "rows": [_row_document(model, *item) for item in zip(numbers, rows, changes, strict=True)],

@@ -21,21 +21,30 @@ if TYPE_CHECKING:
     from softpolytope.estimators._base import SoftplusBase
 
 
-def polytopes(classifier: "SoftplusBase", threshold: float = 0.5) -> Polytopes:
-    """Return the half-spaces of every expert of the best draw or mode, in the user's units; print it to read it.
+def polytopes(classifier: "SoftplusBase", threshold: float = 0.5, X: ArrayLike | None = None) -> Polytopes:
+    """Return the half-spaces of every expert, in the user's units; print it to read it.
+
+    The experts are those of one set of parameters. Of members of a bootstrap (the default) it is the representative of
+    each labeling, a mode fitted to what all members predict together; the text says on how many held-out rows both
+    representatives decide as the full model does. Of chains and plain modes it is the best draw or mode.
 
     Parameters
     ----------
     threshold : float
         The probability that counts as a yes.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
+        Rows, with or without labels, on which to measure the support of each rule: the share of the members (or draws)
+        of its labeling that have an expert with such a region. Regions are taken as the same if, of the rows for which
+        either of the two experts votes yes, both vote yes for at least half. At most 2,000 evenly spaced rows are used.
+        Plain modes have no support.
 
     Returns
     -------
     Polytopes
         One entry per labeling (and class) with `regions`, one per expert: `normals` and `offsets` of its layers,
         `faces()` that are guaranteed to contain its region, `in_words()`. `n_yes(X)` counts the experts that vote yes,
-        `theorem` says what follows from it. Of a model of one layer, `bounding_polytope()` holds all x with
-        P <= threshold.
+        `theorem` says what follows from it. `table()` has one line per expert. Of a model of one layer,
+        `bounding_polytope()` holds all x with P <= threshold.
 
     Examples
     --------
@@ -46,17 +55,17 @@ def polytopes(classifier: "SoftplusBase", threshold: float = 0.5) -> Polytopes:
     >>> ring.bounding_polytope().is_bounded()
     True
     >>> print(ring.regions[0].in_words())  # doctest: +ELLIPSIS
-    Expert ..., weight ...: votes yes where ... x1 ...
+    Expert 1, weight ...: votes yes where ...
     """
-    return model_polytopes(classifier.model_, threshold)
+    return model_polytopes(classifier.model_, threshold, None if X is None else validate_rows(classifier, X))
 
 
 def explain(classifier: "SoftplusBase", X: ArrayLike, threshold: float = 0.5, level: float = 0.89) -> Explanation:
     """Explain the prediction for each row: which experts voted yes, with what share, and what each vote depends on.
 
-    The experts are those of the best draw or mode. With posterior draws (`inference="gibbs"`, or `bootstrap=True`),
-    `rows` also shows how certain the posterior is, by quantities that do not require experts to be matched across
-    draws.
+    The experts are those of `polytopes()`: of the representatives of a bootstrap (the default), or of the best draw or
+    mode. With members or posterior draws, `rows` also shows how certain the posterior is, by quantities that do not
+    require experts to be matched across draws.
 
     Parameters
     ----------
@@ -65,7 +74,7 @@ def explain(classifier: "SoftplusBase", X: ArrayLike, threshold: float = 0.5, le
     threshold : float
         The probability that counts as a yes.
     level : float
-        Posterior probability of the intervals over draws.
+        Posterior probability of the intervals over members or draws.
 
     Returns
     -------
@@ -80,9 +89,11 @@ def explain(classifier: "SoftplusBase", X: ArrayLike, threshold: float = 0.5, le
     >>> from softpolytope.datasets import make_circle
     >>> X, y = make_circle(300, random_state=0)
     >>> model = SumSoftplusClassifier(symmetric=False, random_state=0).fit(X, y)
-    >>> print(model.explain([[2.0, 1.0]]).in_words(max_experts=1))
-    Row 0, class 1, labeling 0: P = 0.999, yes votes from 1 of 4 experts (a single yes vote implies P > 0.5)
-      expert 3: yes, share 90 %; criterion 1 met by 0.66 standard deviations (limit reached if x1 changes by -0.761)
+    >>> explanation = model.explain([[2.0, 1.0]])
+    >>> explanation.rows["probability"].round(1).tolist()
+    [1.0]
+    >>> print(explanation.votes_in_words(0, max_experts=1)[0])  # doctest: +ELLIPSIS
+    yes votes from ... of ... experts of the representative
     """
     return explain_rows(classifier.model_, validate_rows(classifier, X), threshold, level)
 
@@ -98,6 +109,8 @@ def counterfactual(
     scale: ArrayLike | None = None,
 ) -> Counterfactuals:
     """Find the smallest change of each row after which the model predicts another class.
+
+    The model is the one that predicts: all members of a bootstrap (the default) together, not their representative.
 
     Parameters
     ----------
@@ -132,7 +145,7 @@ def counterfactual(
     >>> X, y = make_circle(300, random_state=0)
     >>> model = SumStackSoftplusClassifier(random_state=0).fit(X, y)
     >>> print(model.counterfactual([[0.5, 0.0]]))  # doctest: +ELLIPSIS
-    Row 0: the prediction changes from 0 to 1 with x0 +0.6..., x1 -0.36... (0.66 standard deviations away).
+    Row 0: the prediction changes from 0 to 1 with x0 +0.6..., x1 -0... (0.6... standard deviations away).
     """
     rows = validate_rows(classifier, X)
     return find_counterfactuals(classifier.model_, rows, target, Constraints(bounds, fixed, integer, scale))

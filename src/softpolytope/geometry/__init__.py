@@ -25,6 +25,7 @@ from softpolytope.geometry._half_spaces import (
     validate_probability,
 )
 from softpolytope.geometry._row_results import Columns
+from softpolytope.geometry._support import representatives_in_words, rule_support
 
 __all__ = [
     "TOO_WEAK",
@@ -47,5 +48,7 @@ __all__ = [
     "n_criteria_met",
     "n_yes",
     "needed_rate",
+    "representatives_in_words",
+    "rule_support",
     "validate_probability",
 ]

@@ -18,6 +18,8 @@ from softpolytope.geometry._half_spaces import (
     validate_probability,
 )
 from softpolytope.geometry._polytope import Polytope
+from softpolytope.geometry._row_results import Table, as_table
+from softpolytope.geometry._support import representatives_in_words, rule_support
 from softpolytope.model import Design, Draws, Features, FittedModel
 
 ONE_LAYER = (
@@ -44,6 +46,7 @@ class ExpertRegion:
     coefficients: FloatArray  # (layers, 1 + features), the intercept first
     threshold: float
     features: Features
+    support: float = np.nan  # share of the members or draws that have such a region; NaN if it is not known
 
     @property
     def normals(self) -> FloatArray:
@@ -83,7 +86,8 @@ class ExpertRegion:
     @accept_old_keyword("most_terms", "max_terms")
     def in_words(self, within: Box | None = None, max_terms: int = 5) -> str:
         """Describe the region in one line."""
-        start = f"Expert {self.expert}, weight {self.weight:.2g}:"
+        support = "" if np.isnan(self.support) else f", support {100.0 * self.support:.0f} %"
+        start = f"Expert {self.expert}, weight {self.weight:.2g}{support}:"
         faces = self.faces(within)
         if faces.is_empty:
             return f"{start} {TOO_WEAK}"
@@ -98,7 +102,7 @@ class ExpertRegion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelingPolytopes:
-    """Regions of all experts of one labeling, by the best draw."""
+    """Regions of all experts of one labeling, by the best draw or the representative of all members."""
 
     target: object  # the class these experts vote for
     labeling: int
@@ -106,6 +110,7 @@ class LabelingPolytopes:
     draw: Draws  # its experts in order of weight
     features: Features
     is_one_of_two: bool  # whether the model averages with the opposite labeling
+    support: FloatArray | None = None  # (experts,), of each rule in the order of the weights; None if not known
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "draw", self.draw.by_weight())
@@ -113,10 +118,12 @@ class LabelingPolytopes:
     @property
     def regions(self) -> list[ExpertRegion]:
         """Regions of the experts, in order of decreasing weight."""
-        experts = zip(self.draw.expert_weights, self.draw.coefficients, strict=True)
+        n_experts = len(self.draw.expert_weights)
+        support = np.full(n_experts, np.nan) if self.support is None else self.support
+        experts = zip(self.draw.expert_weights, self.draw.coefficients, support.tolist(), strict=True)
         return [
-            ExpertRegion(number, float(weight), coefficients, self.threshold, self.features)
-            for number, (weight, coefficients) in enumerate(experts, 1)
+            ExpertRegion(number, float(weight), coefficients, self.threshold, self.features, share)
+            for number, (weight, coefficients, share) in enumerate(experts, 1)
         ]
 
     @property
@@ -184,6 +191,7 @@ class Polytopes:
     """Polytopes of a model, one entry for each labeling (and class)."""
 
     labelings: tuple[LabelingPolytopes, ...]
+    notes: tuple[str, ...] = ()  # how the rules of a representative agree with all members
 
     def __iter__(self) -> Iterator[LabelingPolytopes]:
         return iter(self.labelings)
@@ -198,15 +206,31 @@ class Polytopes:
         return f"<Polytopes of {format_count(len(self), 'labeling')}; print it to read it>"
 
     def __str__(self) -> str:
-        return "\n".join(item.in_words() for item in self.labelings)
+        return "\n".join([*self.notes, *(item.in_words() for item in self.labelings)])
+
+    def table(self) -> Table:
+        """Return one line per expert, as a pandas DataFrame or, without pandas, a NumPy structured array."""
+        pairs = [(item, region) for item in self.labelings for region in item.regions]
+        numbers = {name: [getattr(region, name) for _, region in pairs] for name in ("expert", "weight", "support")}
+        targets = np.empty(len(pairs), dtype=object)
+        targets[:] = [item.target for item, _ in pairs]
+        texts = np.array([region.in_words().split(": ", 1)[1] for _, region in pairs], dtype=object)
+        labelings = np.array([item.labeling for item, _ in pairs], dtype=np.intp)
+        columns = {name: np.array(values) for name, values in numbers.items()}
+        return as_table({"target": targets, "labeling": labelings, **columns, "region": texts})
 
 
-def model_polytopes(model: FittedModel, threshold: float = 0.5) -> Polytopes:
-    """Return the half-spaces of every expert of the best draws or modes."""
+def model_polytopes(model: FittedModel, threshold: float = 0.5, rows: Design | None = None) -> Polytopes:
+    """Return the half-spaces of every expert of the best draws or representatives; given rows, with their support."""
     threshold = validate_probability("threshold", threshold)
-    found = [
-        LabelingPolytopes(target, number, threshold, labeling.best, model.features, len(regression.labelings) == 2)
-        for regression, targets in zip(model.posterior.regressions, model.targets, strict=True)
-        for number, (labeling, target) in enumerate(zip(regression.labelings, targets, strict=False))
-    ]
-    return Polytopes(tuple(found))
+    found = []
+    for regression, targets in zip(model.posterior.regressions, model.targets, strict=True):
+        for number, (labeling, target) in enumerate(zip(regression.labelings, targets, strict=False)):
+            support = None
+            if rows is not None and rows.shape[0] and model.has_posterior_spread:
+                support = rule_support(labeling.best.by_weight(), labeling.draws, rows, threshold)
+            is_one_of_two = len(regression.labelings) == 2
+            found.append(
+                LabelingPolytopes(target, number, threshold, labeling.best, model.features, is_one_of_two, support)
+            )
+    return Polytopes(tuple(found), tuple(representatives_in_words(model)))

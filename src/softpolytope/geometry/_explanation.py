@@ -65,6 +65,7 @@ class Explanation(RowResults):
     rows: Columns
     threshold: float
     switches: frozenset[str] = frozenset()
+    is_representative: bool = False  # whether the experts are those of a representative of several members
 
     def __len__(self) -> int:
         return len(self._numbers())
@@ -72,7 +73,11 @@ class Explanation(RowResults):
     def __getitem__(self, item: SupportsIndex | slice) -> "Explanation":
         numbers = self._numbers()[self._row_indices(item)]
         return Explanation(
-            select_rows(self.experts, numbers), select_rows(self.rows, numbers), self.threshold, self.switches
+            select_rows(self.experts, numbers),
+            select_rows(self.rows, numbers),
+            self.threshold,
+            self.switches,
+            self.is_representative,
         )
 
     def _numbers(self) -> IndexArray:
@@ -110,6 +115,7 @@ class Explanation(RowResults):
         order = np.flatnonzero(is_own)
         order = order[np.argsort(-self.experts["share"][order], kind="stable")]
         votes = f"yes votes from {self.rows['n_yes'][line]} of {format_count(len(order), 'expert')}"
+        votes += " of the representative" if self.is_representative else ""
         return [votes, *(self._vote_in_words(expert) for expert in order[:max_experts])]
 
     def _vote_in_words(self, line: int) -> str:
@@ -134,7 +140,8 @@ def explain_rows(model: FittedModel, rows: Design, threshold: float = 0.5, level
             total.update(_posterior_columns(labeling.draws, rows, threshold, level))
     features = model.features
     switches = frozenset(name for name, is_one in zip(features.names, features.is_switch, strict=True) if is_one)
-    return Explanation(concatenate([part[0] for part in parts]), concatenate(totals), threshold, switches)
+    experts = concatenate([part[0] for part in parts])
+    return Explanation(experts, concatenate(totals), threshold, switches, model.is_bootstrap)
 
 
 def _posterior_columns(draws: Draws, rows: Design, threshold: float, level: float) -> Columns:
