@@ -144,7 +144,8 @@ def test_few_bootstrapped_modes_give_a_warning(modes):
         fitted = clone(model).set_params(inference="bootstrap", n_restarts=5, n_members=n_members).fit(X, y)
         summary = summarize_model(fitted, X, y, ReportOptions())
         assert "low" in make_payload(summary)["rows"]
-        assert ("too few for 89%" in check_model(summary)[-1].text) is is_few
+        text = check_model(summary)[-1].text
+        assert ("4 members are too few for 89% intervals; refit with n_members=18 or more" in text) is is_few
 
 
 def test_findings_name_problems(modes):

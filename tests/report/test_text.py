@@ -6,6 +6,7 @@ import pytest
 
 from softpolytope import SumStackSoftplusClassifier
 from softpolytope.inspection import Diagnosis
+from softpolytope.report._page import render_page
 from softpolytope.report._summary import ReportOptions, summarize_model
 from softpolytope.report._text import (
     fit_caption,
@@ -59,7 +60,8 @@ def test_model_is_described(modes, chains, several, single, members):
     assert "“0”, “1” and “2” using 3 features" in text
     assert "and normalized to sum to one over the classes. If it is 0.8 for a class" in text
     text = model_paragraph(summarize_model(*single, NOTHING))
-    assert "Predictions use only the representative, which is fitted to the probabilities of all modes." in text
+    assert "Predictions use only the representative." in text
+    assert "Its representative has 1 expert" in text
     assert "The probability is 1 \u2212 exp(\u2212λ). If it is" in text
     modes[0].set_params(estimate="best")
     try:
@@ -69,17 +71,8 @@ def test_model_is_described(modes, chains, several, single, members):
     assert "Predictions use only the mode with the highest training likelihood." in text
     text = model_paragraph(summarize_model(*members, NOTHING))
     assert "Its representative has" in text
-    assert "Predictions average the log odds of all modes." in text
-    assert "with log odds averaged over modes and both labelings, and normalized" in text
-
-
-def test_representatives_say_how_often_they_decide_as_all(single, members):
-    """The share of held-out rows is that of the model; of several classes, the smallest."""
-    for fixture, more in ((single, ""), (members, " or more")):
-        regressions = fixture[0].posterior_.regressions
-        share = percent(min(regression.agreement for regression in regressions))
-        sentences = fit_sentences(summarize_model(*fixture, NOTHING))
-        assert f"decides {share}{more} of held-out rows as all modes together do" in sentences[-1]
+    assert "Predictions average the log odds of all members." in text
+    assert "with log odds averaged over members and both labelings, and normalized" in text
 
 
 def test_single_restart_has_no_agreement_to_assess(modes):
@@ -114,7 +107,7 @@ def test_chains_are_assessed_by_their_diagnoses(chains, n_bad, end):
     ]
 
 
-def test_captions_say_what_was_discarded(chains, modes, members):
+def test_captions_say_what_was_discarded(chains, modes):
     """Chains have a burn-in, modes do not."""
     summary = summarize_model(*chains, NOTHING)
     text = fit_caption(summary, summary.labelings[0])
@@ -123,5 +116,24 @@ def test_captions_say_what_was_discarded(chains, modes, members):
     assert "the first sweep (shaded) was discarded." in fit_caption(one, summary.labelings[0])
     summary = summarize_model(*modes, NOTHING)
     assert "by restart; the best mode is outlined." in fit_caption(summary, summary.labelings[0])
-    summary = summarize_model(*members, NOTHING)
-    assert "by mode; the best mode is outlined." in fit_caption(summary, summary.labelings[0])
+
+
+def test_members_are_called_so(modes):
+    """The rules are those of a representative, with its agreement and the support of each."""
+    _, X, y = modes
+    model = SumStackSoftplusClassifier(max_experts=2, n_members=4, random_state=0).fit(X, y)
+    summary = summarize_model(model, X, y, NOTHING)
+    text = model_paragraph(summary)
+    assert "Its representative has" in text
+    assert "by a weighted bootstrap with 2 members, and again with the labels swapped: each is a mode" in text
+    assert "Predictions average the log odds of all members." in text
+    assert "with log odds averaged over members and both labelings" in text
+    assert summary.notes == model.polytopes().notes
+    page = render_page(summary)
+    assert summary.notes[0] in page
+    assert "These are the experts of the representative" in page
+    assert "support 100 %" in page
+    for labeling in summary.labelings:
+        assert fit_caption(summary, labeling).endswith("by member; the highest is outlined.")
+    learned = model.partial_fit(X, y)
+    assert summarize_model(learned, X, y, NOTHING).member_diagnoses == ()

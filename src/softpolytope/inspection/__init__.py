@@ -21,6 +21,7 @@ from softpolytope.inspection._member_diagnostics import (
     MemberDiagnosis,
     diagnose_members,
     diagnose_row,
+    has_probes,
     members_in_words,
     quantile_error,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "diagnose_model",
     "diagnose_row",
     "disagreement",
+    "has_probes",
     "in_words",
     "is_sampled",
     "members_in_words",

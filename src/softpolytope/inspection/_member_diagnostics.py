@@ -51,7 +51,7 @@ class MemberDiagnosis:
 def diagnose_members(model: FittedModel) -> list[MemberDiagnosis]:
     """Diagnose the probabilities at training rows of a model with members of a bootstrap."""
     regressions, probes = model.posterior.regressions, model.probe_probabilities
-    if len(probes) != len(regressions) or not all(own.shape[1] for own in probes):
+    if not has_probes(model):
         raise ValueError(
             "diagnostics requires probabilities at training rows, which this model does not have: the last rows were "
             "given to partial_fit, or it is from a file of an earlier version. Refit with fit."
@@ -62,6 +62,12 @@ def diagnose_members(model: FittedModel) -> list[MemberDiagnosis]:
         sides = own.reshape(len(regression.labelings), -1, own.shape[1])
         found += [diagnose_row(f"{PROBABILITY} {row}{suffix}", sides[:, :, row]) for row in range(own.shape[1])]
     return found
+
+
+def has_probes(model: FittedModel) -> bool:
+    """Return whether a model has kept probabilities at training rows."""
+    probes = model.probe_probabilities
+    return len(probes) == len(model.posterior.regressions) and all(own.shape[1] for own in probes)
 
 
 def diagnose_row(name: str, sides: FloatArray) -> MemberDiagnosis:

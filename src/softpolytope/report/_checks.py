@@ -145,10 +145,9 @@ def _check_fit(summary: Summary) -> Check:
             "It was fitted with posterior modes only, so there are no intervals and its certainty is unknown. To "
             f"assess it, {HOW_TO_GET_INTERVALS}.",
         )
-    text = "Intervals come from bootstrapped modes, an approximation of the posterior."
-    mixture = summary.model.posterior.regressions[0]
-    n_modes, n_needed = mixture.n_draws, n_draws_needed(LEVEL)
+    text = "Intervals come from the members of a bootstrap, an approximation of the posterior."
+    n_modes, n_needed = summary.model.posterior.regressions[0].n_draws, n_draws_needed(LEVEL)
     if n_modes < n_needed:
-        modes = f"{format_count(n_modes, 'mode')} {'is' if n_modes == 1 else 'are'}"
-        text += f" {modes} too few for {LEVEL:.0%} intervals; refit with at least n_members={n_needed}."
+        members = f"{format_count(n_modes, 'member')} {'is' if n_modes == 1 else 'are'}"
+        text += f" {members} too few for {LEVEL:.0%} intervals; refit with n_members={n_needed} or more."
     return Check("look", text)

@@ -163,4 +163,4 @@ def _fit_chart(summary: Summary, labeling: LabelingSummary) -> Chart:
         label = f"{start}, {format_count(len(traces), 'chain')} over {format_count(traces.shape[1], 'sweep')}"
         return trace_chart(traces, summary.model.n_burn_in, label)
     values = labeling.posterior.draws.log_likelihood.tolist()
-    return modes_chart(values, f"{start} by mode: {', '.join(f'{value:.5g}' for value in values)}")
+    return modes_chart(values, f"{start} by {summary.draw_noun}: {', '.join(f'{value:.5g}' for value in values)}")

@@ -10,8 +10,16 @@ from scipy import sparse
 
 from softpolytope._typing import BoolArray, FloatArray, IndexArray
 from softpolytope.data import validate_rows
-from softpolytope.geometry import ExpertRegion, LabelingPolytopes, model_polytopes
-from softpolytope.inspection import Diagnosis, Overlap, diagnose_model, overlap_with_training
+from softpolytope.geometry import ExpertRegion, LabelingPolytopes, model_polytopes, representatives_in_words
+from softpolytope.inspection import (
+    Diagnosis,
+    MemberDiagnosis,
+    Overlap,
+    diagnose_members,
+    diagnose_model,
+    has_probes,
+    overlap_with_training,
+)
 from softpolytope.model import (
     Design,
     Draws,
@@ -112,7 +120,9 @@ class Summary:
     scores: tuple[Score, ...]  # the model, the majority vote, then those given
     calibration: Calibration
     labelings: tuple[LabelingSummary, ...]
+    notes: tuple[str, ...]  # how the rules of representatives agree with all members
     diagnoses: tuple[Diagnosis, ...]  # of chains
+    member_diagnoses: tuple[MemberDiagnosis, ...]  # of members of a bootstrap
     agreement: Agreement | None  # of plain modes
     n_outside: int  # rows with a feature outside the range of the training rows
     raw: tuple[RawColumn, ...]  # columns as the user knows them; empty if these are the features
@@ -139,18 +149,15 @@ class Summary:
 
     @property
     def draw_noun(self) -> str:
-        """Noun for one set of parameters, a draw or a mode."""
-        return "draw" if self.model.inference == "gibbs" else "mode"
+        """Noun for one set of parameters: a draw, a mode, or a member of a bootstrap."""
+        if self.model.is_bootstrap:
+            return "member"
+        return "mode" if self.model.inference == "map" else "draw"
 
     @property
     def best_noun(self) -> str:
-        """Noun for the parameters that rules, explanations and estimate="best" use."""
-        return "representative" if self.has_representative else f"best {self.draw_noun}"
-
-    @property
-    def has_representative(self) -> bool:
-        """Whether these parameters were fitted to the probabilities of all members of a bootstrap."""
-        return self.model.posterior.regressions[0].pool == "logarithmic"
+        """Noun for the set of parameters whose experts are shown."""
+        return "representative" if self.model.is_bootstrap else f"best {self.draw_noun}"
 
     @property
     def n_new_rows(self) -> int:
@@ -208,7 +215,9 @@ def summarize_model(classifier: FittedClassifier, X: ArrayLike, y: ArrayLike, op
         ),
         calibration=Calibration.from_predictions(probabilities, decisions, codes),
         labelings=tuple(_summarize_labelings(model, rows, codes)),
+        notes=tuple(representatives_in_words(model)),
         diagnoses=tuple(diagnose_model(model)) if model.inference == "gibbs" else (),
+        member_diagnoses=tuple(diagnose_members(model)) if model.is_bootstrap and has_probes(model) else (),
         agreement=None if model.has_posterior_spread else _compare_modes(model.posterior, rows),
         n_outside=_count_outside(rows, model.features),
         raw=_raw_columns(options, model.features, rows.shape[0]),
@@ -247,7 +256,8 @@ def _summarize_labelings(model: FittedModel, rows: Design, codes: IndexArray) ->
     regressions = enumerate(model.posterior.regressions)
     numbers = [number for number, regression in regressions for _ in regression.labelings]
     found = []
-    for number, polytopes, posterior in zip(numbers, model_polytopes(model, THRESHOLD), model.labelings, strict=True):
+    all_polytopes = model_polytopes(model, THRESHOLD, rows)
+    for number, polytopes, posterior in zip(numbers, all_polytopes, model.labelings, strict=True):
         # With two classes, the only regression is that of the second.
         is_target = (codes == (1 if len(model.classes) == 2 else number)) != bool(polytopes.labeling)
         voted = islice(zip(polytopes.regions, polytopes.votes(rows), strict=True), MAX_RULES)

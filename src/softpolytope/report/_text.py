@@ -3,14 +3,14 @@
 import numpy as np
 
 from softpolytope._format import format_count
-from softpolytope.inspection import MAX_R_HAT, in_words
+from softpolytope.inspection import MAX_R_HAT, in_words, members_in_words
 from softpolytope.report._summary import LabelingSummary, Summary
 
 # Warnings about chains that are written out.
 MAX_COMPLAINTS = 3
 # Classes, or labelings, that are listed by name.
 MAX_NAMES = 6
-HOW_TO_GET_INTERVALS = 'refit with inference="gibbs", or with bootstrap=True and at least 20 restarts'
+HOW_TO_GET_INTERVALS = 'refit with inference="bootstrap" (the default) or inference="gibbs"'
 
 
 def percent(share: float) -> str:
@@ -54,26 +54,30 @@ def _describe_fit(summary: Summary) -> str:
             f"It was fitted by Gibbs sampling with {format_count(n_chains, 'chain')} of "
             f"{format_count(n_sweeps, 'sweep')}{swapped}, {discarded} and keeping {format_count(n_draws, 'draw')}."
         )
-    else:
-        weights = ", each with random row weights" if model.has_posterior_spread else ""
+    elif model.is_bootstrap:
         text = (
-            f"It was fitted by maximizing the posterior from {format_count(n_draws, 'starting point')}{weights}"
-            f"{swapped}; each run gave one mode."
+            f"It was fitted by a weighted bootstrap with {format_count(n_draws, 'member')}{swapped}: each is a mode of "
+            "the posterior under random row weights of its own, found from a random start."
+        )
+    else:
+        text = (
+            f"It was fitted by maximizing the posterior from {format_count(n_draws, 'starting point')}{swapped}; each "
+            "run gave one mode."
         )
     if model.estimate == "best":
-        is_fitted_to_all = "representative, which is fitted to the probabilities of all modes"
-        is_most_likely = f"{summary.draw_noun} with the highest training likelihood"
-        return f"{text} Predictions use only the {is_fitted_to_all if summary.has_representative else is_most_likely}."
-    averaged = "average the log odds of" if summary.has_representative else "average over"
-    return f"{text} Predictions {averaged} all {summary.draw_noun}s."
+        best = summary.best_noun if model.is_bootstrap else f"{summary.draw_noun} with the highest training likelihood"
+        return f"{text} Predictions use only the {best}."
+    if model.is_bootstrap:
+        return f"{text} Predictions average the log odds of all members."
+    return f"{text} Predictions average over all {summary.draw_noun}s."
 
 
 def _describe_probability(summary: Summary) -> str:
     model, is_binary = summary.model, len(summary.classes) == 2
     averages = [] if model.estimate == "best" else [f"{summary.draw_noun}s"]
     averages += ["both labelings"] if len(model.posterior.regressions[0].labelings) == 2 else []
-    averaged = "with log odds averaged over" if summary.has_representative else "averaged over"
-    steps = f", {averaged} {join_names(averages)}" if averages else ""
+    pooled = "with log odds averaged" if model.is_bootstrap else "averaged"
+    steps = f", {pooled} over {join_names(averages)}" if averages else ""
     steps += "" if is_binary else ", and normalized to sum to one over the classes"
     event, outcome = (f"“{summary.classes[1]}”",) * 2 if is_binary else ("a class", "of that class")
     return (
@@ -105,8 +109,10 @@ def weights_caption(summary: Summary, labeling: LabelingSummary) -> str:
 def fit_caption(summary: Summary, labeling: LabelingSummary) -> str:
     """Describe the chart of the log-likelihood of one labeling."""
     start = f"Experts for “{labeling.target}”: training log-likelihood"
-    if summary.model.inference != "gibbs":
-        return f"{start} by {'mode' if summary.has_representative else 'restart'}; the best mode is outlined."
+    if summary.model.is_bootstrap:
+        return f"{start} by member; the highest is outlined."
+    if summary.model.inference == "map":
+        return f"{start} by restart; the best mode is outlined."
     n_sweeps = summary.model.n_burn_in
     sweeps, verb = ("sweep", "was") if n_sweeps == 1 else (f"{n_sweeps:,} sweeps", "were")
     return f"{start}, one line per chain; the first {sweeps} (shaded) {verb} discarded."
@@ -119,10 +125,10 @@ def fit_sentences(summary: Summary) -> list[str]:
     agreement = summary.agreement
     if agreement is None:
         text = (
-            "Each mode had its own random row weights (weighted likelihood bootstrap), so the spread of the modes "
-            "roughly approximates that of the posterior."
+            "Each member had its own random row weights (weighted likelihood bootstrap), so their spread approximates "
+            "that of the posterior."
         )
-        return [text, *_assess_representative(summary)]
+        return [text, *_assess_members(summary)]
     if agreement.n_modes == 1:
         return ["There is only one mode, so agreement between modes cannot be assessed."]
     found = (
@@ -137,19 +143,20 @@ def fit_sentences(summary: Summary) -> list[str]:
     return [found, meaning]
 
 
-def _assess_representative(summary: Summary) -> list[str]:
-    """Say how often the representative decides as all modes; nothing if it is not known."""
-    shares = [regression.agreement for regression in summary.model.posterior.regressions]
-    known = [share for share in shares if share is not None]
-    if not summary.has_representative or not known:
+def _assess_members(summary: Summary) -> list[str]:
+    """Describe the Monte Carlo errors of members, if the model has probabilities at training rows."""
+    found = list(summary.member_diagnoses)
+    if not found:
         return []
-    each = "" if len(known) == 1 else ", for each class against the others"
-    least = percent(min(known)) + ("" if len(known) == 1 else " or more")
-    text = (
-        "Rules and explanations describe the representative, which is fitted to the probabilities of all modes. It "
-        f"decides {least} of held-out rows as all modes together do{each}."
+    # One member of each labeling has no error that could be known.
+    mean = max(0.0 if np.isnan(item.probability_error) else item.probability_error for item in found)
+    ends = max(max(item.interval_errors) for item in found)
+    n_members = format_count(found[0].n_members, "member")
+    first = (
+        f"With {n_members}, the Monte Carlo error of probabilities at {format_count(len(found), 'training row')} is at "
+        f"most {mean:.3f}, and that of the ends of their intervals at most {ends:.3f}."
     )
-    return [text]
+    return [first, *members_in_words(found)[:MAX_COMPLAINTS]]
 
 
 def _assess_chains(summary: Summary) -> list[str]:
