@@ -10,6 +10,7 @@ from softpolytope import Prior, SumStackSoftplusClassifier
 N_ROWS, CHUNK = 2400, 400
 FITS = {
     "map": {"inference": "map", "prior": Prior(precision_rate=3.0), "n_restarts": 1, "max_experts": 2, "n_layers": 1},
+    "bootstrap": {"n_members": 2, "prior": Prior(precision_rate=3.0), "max_experts": 2, "n_layers": 1},
     "collapsed": {"inference": "gibbs", "start": "random", "n_sweeps": 10, "n_chains": 1},
     "paper": {"inference": "gibbs", "scan": "paper", "start": "random", "n_sweeps": 10, "n_chains": 1},
 }
@@ -39,7 +40,7 @@ def write_files(folder):
 def model(kind, **changes):
     """Return a small model of one of three kinds."""
     settings = {"max_experts": 3, "n_layers": 2, "symmetric": False, "random_state": 3} | FITS[kind] | changes
-    if kind == "map":
+    if kind in ("map", "bootstrap"):
         settings.pop("n_sweeps", None)  # for chains only
     return SumStackSoftplusClassifier(**settings)
 

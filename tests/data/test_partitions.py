@@ -1,11 +1,12 @@
 """Datasets of partitions, and random samples of their rows."""
 
+import numpy as np
 import pytest
 from partitioned import N_ROWS, arrays, model, rows, sha
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from softpolytope.data import PartitionedSampler
+from softpolytope.data import InMemoryDataset, PartitionedSampler, RandomWeights
 from softpolytope.data import _partitions as data_partitions
 from softpolytope.data import _row_block as row_block
 from softpolytope.optimize import _search as search
@@ -21,13 +22,59 @@ def test_partitions_are_part_of_the_result():
     assert one != other
 
 
-def test_one_partition_is_as_good_as_memory():
+@pytest.mark.parametrize("kind", ["map", "bootstrap"])
+def test_one_partition_is_as_good_as_memory(kind):
     """Probabilities agree with those of a fit in memory, within the tolerance of the optimization."""
     X, y = rows()
     dX, dy = arrays()
-    here = model("map", symmetric=True).fit(X, y)
-    there = model("map", symmetric=True).fit(dX, dy, max_memory="8GB")
+    here = model(kind, symmetric=True).fit(X, y)
+    there = model(kind, symmetric=True).fit(dX, dy, max_memory="8GB")
+    assert there.bootstrap_ is (kind == "bootstrap")
     assert abs(log_loss(y, here.predict_proba(X)) - log_loss(y, there.predict_proba(X))) < 0.01
+
+
+def test_members_do_not_depend_on_what_stays_in_memory(monkeypatch):
+    """Random weights are those of the rows, however often a partition is loaded and its blocks are built."""
+    X, y = arrays()
+    found, built = [], []
+    build = data_partitions.SampledBlockFactory.build
+    monkeypatch.setattr(
+        data_partitions.SampledBlockFactory,
+        "build",
+        lambda self, *given: built.append(self.weights) or build(self, *given),
+    )
+    for room in (10**9, 0):
+        monkeypatch.setattr(partition_blocks, "allowance", lambda *_, room=room: Allowance(2**30, 2, room))
+        built.append("next")
+        fitted = model("bootstrap", symmetric=True, n_members=4).fit(X, y, max_memory="8GB")
+        found.append(sha(fitted))
+    assert len(set(found)) == 1
+    assert fitted.posterior_.regressions[0].pool == "logarithmic"
+    assert len(fitted.diagnostics()) == 10
+    middle = built.index("next", 1)
+    assert len(built) - middle > 2 * middle  # blocks were built again and again
+    assert len({weights.key for weights in built if isinstance(weights, RandomWeights)}) == 4
+
+
+def test_random_weights_of_partitions_are_those_of_their_rows():
+    """Of a block that is built again; rows gathered from it have the same; another key gives others."""
+    rng = np.random.default_rng(0)
+    partition = InMemoryDataset.from_arrays(rng.normal(size=(300, 2)), rng.random(300) < 0.5)
+
+    def block(weights, share=np.inf):
+        factory = data_partitions.SampledBlockFactory(lambda *, block: np.random.default_rng(block), share, weights)
+        (built,) = factory.build(partition, 3)
+        return built
+
+    weights = RandomWeights(5, 1.5)
+    whole, again = (block(weights).rows_between(0.0, 1.0).row_weights for _ in range(2))
+    assert np.array_equal(whole, again)
+    plain = block(None).rows_between(0.0, 1.0)
+    assert (plain.row_weights == 1.0).all()
+    assert np.array_equal(plain.draw_weights(weights), whole)
+    small = block(weights, share=0.3).rows_between(0.0, 1.0).lowest(1000)
+    assert np.array_equal(small.row_weights, block(weights).rows_between(0.0, 0.3).lowest(1000).row_weights)
+    assert not np.array_equal(block(RandomWeights(6, 1.5)).rows_between(0.0, 1.0).row_weights, whole)
 
 
 @pytest.mark.slow

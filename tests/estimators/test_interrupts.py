@@ -21,6 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 CHAINS = {"inference": "gibbs", "start": "random", "n_chains": 2, "n_sweeps": 100_000, "n_burn_in": 5}
 FITS = {
     "map": {"inference": "map"},
+    "bootstrap": {"n_members": 4},
+    "bootstrap, two threads": {"n_members": 4, "n_jobs": 2},
     "map, two threads": {"inference": "map", "n_jobs": 2},
     "collapsed": CHAINS,
     "collapsed, two threads": CHAINS | {"n_jobs": 2},
@@ -77,7 +79,7 @@ def test_ctrl_c_is_raised(kind, rows, press):
         model(kind).fit(*ROWS[rows])
 
 
-@pytest.mark.parametrize("kind", ["map", "collapsed", "paper"])
+@pytest.mark.parametrize("kind", ["map", "bootstrap", "collapsed", "paper"])
 def test_ctrl_c_is_raised_with_rows_in_partitions(kind, press, tmp_path):
     """Rows that are read part by part are no exception."""
     press(3)
@@ -144,7 +146,13 @@ def test_ctrl_c_in_the_last_sweep_is_raised_once(press):
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [("map", {"n_restarts": 2}), ("map, two threads", {"n_restarts": 2}), ("paper", {"n_sweeps": 40, "n_draws": 10})],
+    [
+        ("map", {"n_restarts": 2}),
+        ("bootstrap", {}),
+        ("bootstrap, two threads", {}),
+        ("map, two threads", {"n_restarts": 2}),
+        ("paper", {"n_sweeps": 40, "n_draws": 10}),
+    ],
 )
 def test_a_checkpoint_resumes_to_the_same_bits(kind, changes, rows, press, tmp_path):
     """In another classifier, as in another process."""
