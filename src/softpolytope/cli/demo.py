@@ -80,16 +80,18 @@ def _compare(
 
 
 def _print_model(model: "SumStackSoftplusClassifier", row: "FloatArray") -> None:
-    """Print the rules of the best mode, and the prediction for a row."""
-    print("\nRegions in which the experts of the best mode vote yes:")
-    for polytopes in model.polytopes():
+    """Print the rules of the representatives, and the prediction for a row."""
+    print("\nRegions in which the experts of a representative of all members vote yes:")
+    found = model.polytopes()
+    for polytopes in found:
         for region in polytopes.regions:
             print(f"  for class {polytopes.target}: {region.in_words()}")
-    by_mode = model.predict_proba_draws(row)
+    low, high = model.predict_interval(row)[0]
     print(
-        f"\nThe first test row is of class 1 with probability {model.predict_proba(row)[0, 1]:.2f}, the average over "
-        f"{len(by_mode)} modes, which range from {by_mode.min():.2f} to {by_mode.max():.2f}.\n"
-        '(This range is not a posterior interval; for one, fit with inference="gibbs" and call predict_interval.)'
+        *found.notes,
+        f"\nThe first test row is of class 1 with probability {model.predict_proba(row)[0, 1]:.2f}; the interval of "
+        f"89 % is {low:.2f} to {high:.2f}.",
+        sep="\n",
     )
 
 

@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     with warnings_as_notes():
         schema = _infer_schema(options, table)
     if options.sweeps is not None and options.inference != "gibbs":
-        print_note("--sweeps has no effect: this fit finds posterior modes. Add --inference gibbs, or leave it out.")
+        print_note("--sweeps has no effect: this fit runs no chains. Add --inference gibbs, or leave it out.")
         options.sweeps = None
         classifier = _make_classifier(options)
     weights = _label_weights(options.class_weight, schema.target)

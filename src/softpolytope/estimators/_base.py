@@ -45,7 +45,7 @@ class SoftplusBase(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn is untyped
     BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
 ):
-    """Fit both labelings of every class by modes or by Gibbs sampling, and predict with the modes or draws."""
+    """Fit both labelings of every class by modes or by Gibbs sampling, and predict with all of them."""
 
     inference: Inference
     scan: Scan
@@ -276,12 +276,12 @@ class SoftplusBase(
 
     @property
     def n_experts_(self) -> int:
-        """Number of experts with counts in the best draws, labelings and classes added."""
+        """Number of experts with counts in the best draws or representatives, labelings and classes added."""
         return sum(int(labeling.best.is_active.sum()) for labeling in self.model_.labelings)
 
     @property
     def expert_weights_(self) -> list[FloatArray]:
-        """Weights of the experts of the best draws in falling order, one array per labeling (and class).
+        """Weights of the experts of the best draws or representatives in falling order, by labeling (and class).
 
         Experts are numbered in this order, from one: expert 1 of an explanation is at index 0.
         """
@@ -289,7 +289,7 @@ class SoftplusBase(
 
     @property
     def coefficients_(self) -> list[FloatArray]:
-        """Hyperplanes of the best draws in the user's units, one array per labeling (and class).
+        """Hyperplanes of the best draws or representatives in the user's units, one array per labeling (and class).
 
         Each is (experts, layers, 1 + n_features), the heaviest expert and the intercept first.
         """

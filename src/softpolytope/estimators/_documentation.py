@@ -65,7 +65,7 @@ inference : {"auto", "bootstrap", "gibbs", "map"}
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it had any.
     posterior_ : Posterior
-        All kept draws, or modes.
+        All members, kept draws or modes.
     inference_ : {"bootstrap", "gibbs", "map"}
         Inference of the fit.
     bootstrap_ : bool
@@ -74,18 +74,16 @@ inference : {"auto", "bootstrap", "gibbs", "map"}
         "bootstrap" and "map": the precision rates of the modes, (labelings, modes) per regression.
     prior_ : list of Prior
         The prior of the fit, one per regression; for chains, with the precision rate that was chosen.
-    precision_rates_ : list
-        "map": the precision rates that the restarts chose, (n_restarts,) per regression.
     n_layers_ : int
         Number of layers, chosen by `n_layers="auto"` or given.
     n_experts_ : int
-        Experts with counts in the best draws, labelings added.
+        Experts with counts in the best draws, or of the representatives of a bootstrap, labelings added.
     expert_weights_, coefficients_ : list of ndarray
-        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the best draws, in the units of X, the
+        Weights (experts,) and hyperplanes (experts, layers, 1 + n_features) of the same, in the units of X, the
         intercept first; one entry per labeling (and class, if there are more than two). The heaviest expert comes
         first: it is the expert 1 of `polytopes` and `explain`.
     log_likelihood_ : list of ndarray
-        Training log-likelihood (chains, sweeps), or (restarts, 1) of modes; one entry per labeling (and class).
+        Training log-likelihood (chains, sweeps), or (modes, 1); one entry per labeling (and class).
 """
 
 

@@ -55,7 +55,7 @@ class Explanation(RowResults):
     layer's normal; negative if the criterion is not met), feature (the one with the largest effect on the criterion)
     and change (by which that feature alone would bring the criterion to its limit, in the feature's own units).
 
-    `rows`: row, target, labeling, rate (lambda), probability (by the best draw), n_yes; with draws also rate_low,
+    `rows`: row, target, labeling, rate (lambda), probability (by these experts), n_yes; with draws also rate_low,
     rate_high (central interval of lambda over draws), yes_share (of draws in which an expert votes yes).
 
     `switches` are features with two values, which cannot change by a little: the text does not name their changes.
