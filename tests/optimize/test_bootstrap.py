@@ -13,7 +13,7 @@ from softpolytope.data import FeatureSummary, InMemoryDataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import CheckpointError
 from softpolytope.model import Prior
-from softpolytope.optimize._bootstrap import MAX_CONCENTRATION, member_weights, weight_concentration
+from softpolytope.optimize._bootstrap import MAX_CONCENTRATION, MIN_CONCENTRATION, member_weights, weight_concentration
 from softpolytope.optimize._fit import DEFAULT_PRIOR, find_modes
 from softpolytope.optimize._mode import LogPosterior, ModeSettings
 from softpolytope.optimize._online import AdamState, OnlineModes, update_online
@@ -116,11 +116,11 @@ def test_members_differ_in_weights_and_rates():
 
 
 def test_concentration_grows_with_rows():
-    """From one for few rows up to a limit; a single expert has Exp(1) weights whatever the rows."""
-    sizes = [10.0, 300.0, 301.0, 3000.0, 1e5, 1e9]
+    """From one limit for few rows up to another; a single expert has Exp(1) weights whatever the rows."""
+    sizes = [10.0, 300.0, 1000.0, 3000.0, 1e5, 1e9]
     found = [weight_concentration(size, max_experts=5) for size in sizes]
     assert found == sorted(found)
-    assert found[:2] == [1.0, 1.0] < found[2:3]
+    assert found[0] == found[1] == MIN_CONCENTRATION < found[2]
     assert found[-1] == MAX_CONCENTRATION
     assert {weight_concentration(size, max_experts=1) for size in sizes} == {1.0}
 

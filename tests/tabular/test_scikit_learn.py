@@ -79,7 +79,7 @@ def test_parameters_of_the_classifier_are_nested(frame):
     model = TableClassifier(random_state=3)
     assert model.get_params()["classifier__n_layers"] == SumStackSoftplusClassifier().n_layers
     assert model.get_params(deep=False)["classifier"] is None
-    same = clone(model).set_params(classifier__n_layers=1, classifier__max_experts=2, classifier__n_restarts=2)
+    same = clone(model).set_params(classifier__n_layers=1, classifier__max_experts=2, classifier__n_members=2)
     assert (same.classifier.n_layers, same.random_state, model.classifier) == (1, 3, None)
     assert clone(same).get_params()["classifier__n_layers"] == 1
     with pytest.raises(ValueError, match="Invalid parameter"):
