@@ -1,7 +1,7 @@
 """Count the functions and files of the package that a fit or a prediction runs through: how far a reader must walk.
 
     python benchmarks/walks.py
-    python benchmarks/walks.py --list "fit, map"
+    python benchmarks/walks.py --list "fit, default"
 
 Python functions of the package are counted once each, in the order in which they are first entered; compiled kernels
 are not counted. "Switches" are changes of file in that order: how often a reader turns to another file. The walks are
@@ -102,7 +102,8 @@ def main() -> None:
     chains = {"inference": "gibbs", "n_sweeps": 20, "n_chains": 1}
     model = SumStackSoftplusClassifier(max_experts=4, random_state=0).fit(*rows())
     walks = {
-        "fit, map": fit(),
+        "fit, default": fit(),
+        "fit, map": fit(inference="map"),
         "fit, gibbs": fit(**chains),
         "fit, gibbs, random start": fit(**chains, start="random"),
         "predict_proba": lambda: model.predict_proba(rows()[0]),
