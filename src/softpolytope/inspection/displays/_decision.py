@@ -40,7 +40,7 @@ class DecisionDisplay(_drawing.Display):
     values, probability : ndarray of shape (n_cells, n_cells)
         The response, from the bottom up, and the probability whose contour at the threshold is drawn.
     experts : list of HalfSpaceLine or Region
-        Experts of the best draw.
+        Experts of the best draw or representative.
     is_target : ndarray or None
         Whether each training row is of the target.
     ax_, figure_, colorbar_

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ExpertWeightsDisplay(_drawing.Display):
-    """Weights r_k of the best draw of each labeling, in the order in which experts are numbered.
+    """Weights r_k of the best draw or representative of each labeling, in the order in which experts are numbered.
 
     Parameters
     ----------
