@@ -52,7 +52,7 @@ def test_modes_are_draws(fitted, moons):
     assert len(fitted.precision_rates_) == 1
     assert (fitted.precision_rates_[0] > 0.0).all()
     for call in (fitted.diagnostics, fitted.to_datatree):
-        with pytest.raises(ValueError, match='fit with inference="gibbs"'):
+        with pytest.raises(ValueError, match='Refit with inference="bootstrap"'):
             call()
 
 
