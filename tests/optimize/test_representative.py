@@ -41,6 +41,18 @@ def test_representatives_decide_as_the_members(result, data):
         assert (((together > 0.0) == (target > 0.0)).mean() > 0.85) == is_alike
 
 
+def test_representatives_are_as_certain_as_members(result, data):
+    """Nearer to all members than the nearest ones, though one labeling has no shape for the boundary of a ring."""
+    target = expit(log_odds_of([[found.mode for found in own] for own in result.modes], data))
+    nearest = nearest_members(result, data, BOTH)
+
+    def divergence(modes):
+        found = expit(log_odds_of([[mode] for mode in modes], data))
+        return float((target * np.log(target / found) + (1.0 - target) * np.log((1.0 - target) / (1.0 - found))).mean())
+
+    assert divergence([found.mode for found in result.representatives]) < divergence(nearest.modes)
+
+
 def test_agreement_is_that_of_held_out_rows(result, data):
     """Nearly that of all rows, and not of rows whose decisions are turned around."""
     together = log_odds_of([[found.mode] for found in result.representatives], data)

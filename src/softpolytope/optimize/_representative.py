@@ -1,8 +1,8 @@
 """One mode of each labeling in the place of many, for rules, explanations and short exports.
 
 The members of a bootstrap predict together, and nobody can read them all. The representative of a labeling is a mode
-fitted to the probabilities that they predict together, from the member whose own probabilities are nearest to these. It
-decides like all of them on more rows than any member does (`benchmarks/representatives.py`).
+fitted to the probabilities that its members predict together, from the member whose own probabilities are nearest to
+these. It decides like all of them on more rows than any member does (`benchmarks/representatives.py`).
 """
 
 from collections.abc import Sequence
@@ -72,13 +72,19 @@ def fit_representatives(
     log_posterior: LogPosterior,
     rng: Generator,
 ) -> Representatives:
-    """Fit a mode of each labeling to the probabilities of all members, from the nearest member."""
+    """Fit a mode of each labeling to the probabilities of its members, from the nearest of them.
+
+    Representatives predict by the mean of their log odds, as members do. If both were fitted to what the members of
+    both labelings predict together, that mean would be taken twice: where one labeling has no shape for the boundary,
+    its flat probabilities would make those of both together half as certain as the members are.
+    """
     rates = [np.stack([poisson_rates(found.mode, rows) for found in modes]) for modes in result.modes]
     target = expit(mean_log_odds(rates))
     is_held_out = deal_folds(rows, N_FOLDS, rng) == 0
     modes, own_rates = [], []
     for side, label in enumerate(labelings):
-        number, wanted = _nearest(rates[side], target, is_flipped=bool(label)), 1.0 - target if label else target
+        wanted = expit(mean_log_odds([rates[side]]))  # probability of the event of this labeling
+        number = _nearest(rates[side], 1.0 - wanted if label else wanted, is_flipped=bool(label))
         mode, rate = result.modes[side][number].mode, float(result.precision_rates[side, number])
         fitted = _with_probabilities(rows, wanted, np.where(is_held_out, 0.0, rows.row_weights))
         mode = _maximize(log_posterior, mode, fitted, rate, FIRST)
