@@ -2,7 +2,8 @@
 
 The members of a bootstrap predict together, and nobody can read them all. The representative of a labeling is a mode
 fitted to the probabilities that its members predict together, from the member whose own probabilities are nearest to
-these. It decides like all of them on more rows than any member does (`benchmarks/representatives.py`).
+these. Where the nearest members decide otherwise than all together on many rows, it does so on fewer
+(`benchmarks/representatives.py`).
 """
 
 from collections.abc import Sequence
@@ -24,8 +25,6 @@ from softpolytope.parallel import Blocks
 N_FOLDS = 5
 FIRST = StoppingRule(60, 1e-9)
 LAST = StoppingRule(40, 1e-9)
-
-
 # A random sample of the rows, by which representatives are fitted.
 MAX_ROWS = 4_000
 
