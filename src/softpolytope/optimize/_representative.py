@@ -26,7 +26,7 @@ N_FOLDS = 5
 FIRST = StoppingRule(60, 1e-9)
 LAST = StoppingRule(40, 1e-9)
 # A random sample of the rows, by which representatives are fitted.
-MAX_ROWS = 4_000
+MAX_ROWS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
