@@ -257,10 +257,9 @@ cannot separate the classes, and 27.8 on breast cancer instead of 30.3.
 Notes:
 
 - Times are approximate. They were measured in several runs of two processes on two cores that also ran other work.
-- softpolytope on a9a is a single seed, 14.796 %.
+- softpolytope on ijcnn1 and a9a is a single seed.
 - RVM had 10,000 iterations on banana, breast_cancer and titanic, and 1,000 elsewhere.
-- Columns of ijcnn1 are not standardized: with standardized columns the paper's SVM parameters are wrong (SVM 3.87 %,
-  softpolytope 0.93 %).
+- Columns of ijcnn1 are not standardized: with standardized columns the paper's SVM parameters are wrong (SVM 3.87 %).
 - RVM and the Gaussian process are cubic in the rows, and were run up to 700 rows.
 """
 TITLES = {

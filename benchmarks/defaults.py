@@ -43,7 +43,7 @@ SETTINGS = {
     "n_layers 5": {"n_layers": 5},
     "n_restarts 2": {"n_restarts": 2},
     "n_restarts 10": {"n_restarts": 10},
-    "bootstrap": {"bootstrap": True},
+    "bootstrap": {"inference": "bootstrap"},
     "one labeling": {"symmetric": False},
     "rate 1, not learned": {"prior": Prior(precision_shape=0.5, precision_rate=1.0)},
     "rate 100, not learned": {"prior": Prior(precision_shape=0.5, precision_rate=100.0)},

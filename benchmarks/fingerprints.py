@@ -229,7 +229,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Hashes]]]:
     yield "sparse gibbs", partial(simple, small, thin, y)
     yield "weights map", partial(simple, modes, X, y, sample_weight=weights)
     yield "weights gibbs", partial(simple, partial(small, class_weight="balanced"), X, y, sample_weight=weights)
-    yield "bootstrap", partial(simple, partial(modes, bootstrap=True), X, y)
+    yield "bootstrap", partial(simple, partial(modes, inference="bootstrap", n_members=4), X, y)
     yield "three classes map", partial(with_exports, modes, X3, named)
     yield "three classes gibbs", partial(with_exports, small, X3, named)
     yield "partial_fit", partial(batches, modes, X, y)

@@ -57,11 +57,11 @@ SETUPS = {
     # The seeds follow those on which the setup was tried.
     "later": Setup(
         "bootstrapped modes, from 80 labels", 80, 10, 200, 1500, 400,
-        {"inference": "map", "bootstrap": True, "n_restarts": 10},
+        {"n_members": 20},
     ),
     "bootstrap": Setup(
         "bootstrapped modes, from 40 labels", 40, 10, 160, 1500, 300,
-        {"inference": "map", "bootstrap": True, "n_restarts": 10},
+        {"n_members": 20},
     ),
     "modes": Setup("modes, from 40 labels", 40, 10, 200, 1500, 200, {"inference": "map"}),
     # Coefficients of standardized columns are Student t with two degrees of freedom and a scale of 10.
