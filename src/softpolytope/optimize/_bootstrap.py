@@ -1,11 +1,11 @@
 """The posterior by a weighted likelihood bootstrap: members that are modes, each under its own random row weights.
 
 A member draws a weight for every row, of mean one (Newton and Raftery 1994; with random starts, Fong, Lyddon and Holmes
-2019), starts at random, and makes a search of its own: it holds out a fold of the rows,
-optimizes under one precision rate after the other, from loose to tight, and continues from the best of them with all
-rows. Its random weights count in every step, in the losses of the held-out rows as well: members that share a rate, or
-begin together, are too much alike, and their intervals too narrow. Both labelings have members of their own, and all
-together are one sample from the posterior.
+2019), starts at random, and makes a search of its own: it holds out a fold of the rows, optimizes under one precision
+rate after the other, from loose to tight, and continues from the best of them with all rows. Its random weights count
+in every step, in the losses of the held-out rows as well: members that share a rate are too much alike on few rows, and
+their intervals too narrow. Both labelings have members of their own, and all together are one sample from the
+posterior.
 
 The modes of a single expert differ by their weights alone, which are Exp(1), as in a Bayesian bootstrap. Modes with
 several experts differ by where they started as well, the more so with many rows, and with weights that vary as much
