@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 
 from softpolytope import SumStackSoftplusClassifier
 
-SMALL = {"max_experts": 4, "n_layers": 2, "n_restarts": 2, "random_state": 0}
+SMALL = {"max_experts": 4, "n_layers": 2, "n_members": 4, "random_state": 0}
 
 
 def pytest_collection_modifyitems(items):

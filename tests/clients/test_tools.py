@@ -70,7 +70,7 @@ def test_optuna(moons):
 
     def objective(trial):
         layers, experts = trial.suggest_int("n_layers", 1, 3), trial.suggest_int("max_experts", 1, 4)
-        one = SumStackSoftplusClassifier(n_layers=layers, max_experts=experts, n_restarts=1, random_state=0)
+        one = SumStackSoftplusClassifier(n_layers=layers, max_experts=experts, n_members=2, random_state=0)
         return cross_val_score(one, X, y, cv=3, scoring="neg_log_loss").mean()
 
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))

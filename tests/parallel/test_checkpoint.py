@@ -22,8 +22,8 @@ from softpolytope.parallel._checkpoint import CheckpointPlan
 posix = pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
 
 FITS = {
-    "map": {"inference": "map", "n_restarts": 2},
-    "bootstrap": {"n_members": 4},
+    "map": {"inference": "map", "n_restarts": 10},
+    "bootstrap": {"n_members": 12},
     "collapsed": {"inference": "gibbs", "n_chains": 4, "n_sweeps": 20},
     "paper": {"inference": "gibbs", "scan": "paper", "start": "random", "n_chains": 4, "n_sweeps": 20},
 }

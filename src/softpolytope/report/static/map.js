@@ -236,7 +236,7 @@ function startMap(data, model, rows) {
     if (state.view === "average") return probabilities(model, x, "average")[state.code];
     const sides = labelingsOf(model, state.code).map((item) => contributionsAt(item.best, x, model.nLayers));
     const sums = sides.map((side, k) => side.reduce((sum, value, expert) => (isOn(k, expert) ? sum + value : sum), 0));
-    return probabilityFromRates(sums, isBinary ? null : otherOdds(model, x, state.code));
+    return probabilityFromRates(model, state.code, sums, isBinary ? null : otherOdds(model, x, state.code));
   }
 
   // Controls.
