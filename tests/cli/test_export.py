@@ -81,7 +81,7 @@ def test_estimates(members, tmp_path, capsys, estimate):
     expected.classifier_.set_params(estimate=estimate)
     expected = expected.predict_proba({name: [row[name] for row in rows] for name in FEATURES})
     (regression,) = members.classifier_.posterior_.regressions
-    assert regression.pool == "logarithmic"
+    assert regression.pool == "linear"  # of few rows
     arguments = ["export", str(tmp_path / "m"), "--estimate", estimate, "-o", str(tmp_path / "x")]
 
     assert main([*arguments, "--to", "sql", "--table", "t"]) == 0

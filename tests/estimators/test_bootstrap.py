@@ -43,8 +43,19 @@ def test_a_default_fit_has_intervals(fitted, moons):
         assert len(set(fitted.query(X, 3).tolist())) == 3
     assert np.array_equal(intervals.T, central_interval(draws, 0.89))
     assert (parts.epistemic > 0.0).all()
+    assert fitted.predict_proba(X)[:, 1] == pytest.approx(draws.mean(axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_rows", "pool"), [(149, "linear"), (150, "logarithmic")])
+def test_few_rows_pool_probabilities(n_rows, pool):
+    """From 150 rows on, by weight, log odds are pooled; what the pool predicts is their mean."""
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    model = SumStackSoftplusClassifier(**SMALL).fit(X[:n_rows], y[:n_rows])
+    assert model.posterior_.regressions[0].pool == pool
+    draws = model.predict_proba_draws(X)
     log_odds = np.clip(np.log(draws) - np.log1p(-draws), -12.0, 12.0).mean(axis=0)
-    assert fitted.decision_function(X) == pytest.approx(log_odds, abs=1e-6)
+    is_mean = np.abs(model.decision_function(X) - log_odds).max() < 1e-5
+    assert is_mean == (pool == "logarithmic")
 
 
 def test_explanations_have_the_spread_of_members(fitted, moons):

@@ -55,25 +55,25 @@ def test_representatives_are_as_certain_as_members(result, data):
 
 def test_agreement_is_that_of_held_out_rows(result, data):
     """Nearly that of all rows, and not of rows whose decisions are turned around."""
-    together = log_odds_of([[found.mode] for found in result.representatives], data)
+    together = expit(log_odds_of([[found.mode] for found in result.representatives], data))
     target = expit(log_odds_of([[found.mode for found in own] for own in result.modes], data))
     overall = _agreement(together, target, data.row_weights)
     assert 0.0 < result.agreement <= 1.0
     # A fold has 32 of the rows.
     assert abs(result.agreement - overall) < 0.2
-    assert _agreement(-together, target, data.row_weights) == pytest.approx(1.0 - overall)
+    assert _agreement(1.0 - together, target, data.row_weights) == pytest.approx(1.0 - overall)
 
 
 def test_agreement_weighs_rows():
     """By their weights; where they all agree it is one, however the weights are rounded."""
     target, weights = np.array([0.9, 0.2, 0.7]), np.array([1.0, 2.0, 1.0])
-    assert _agreement(np.array([1.0, -1.0, -1.0]), target, weights) == 0.75
-    assert _agreement(np.array([-1.0, 1.0, -1.0]), target, weights) == 0.0
+    assert _agreement(np.array([0.7, 0.3, 0.3]), target, weights) == 0.75
+    assert _agreement(np.array([0.3, 0.7, 0.3]), target, weights) == 0.0
     assert _agreement(np.zeros(0), np.zeros(0), np.zeros(0)) == 1.0
     rng = np.random.default_rng(0)
     for _ in range(200):
-        odds, uneven = rng.normal(size=137), rng.gamma(0.3, size=137)
-        assert _agreement(odds, expit(odds), uneven) == 1.0
+        found, uneven = rng.random(137), rng.gamma(0.3, size=137)
+        assert _agreement(found, found, uneven) == 1.0
 
 
 def test_the_nearest_member_is_found_in_each_labeling(data):

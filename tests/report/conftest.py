@@ -66,9 +66,9 @@ def single():
 @pytest.fixture(scope="session")
 def members():
     """Members of a bootstrap, for three classes and both labelings."""
-    X, y = three_classes(160)
+    X, y = three_classes(220)
     model = SumStackSoftplusClassifier(max_experts=3, n_members=6, random_state=0)
-    return model.fit(X[:100], y[:100]), X[100:], y[100:]
+    return model.fit(X[:160], y[:160]), X[160:], y[160:]
 
 
 @pytest.fixture(params=["modes", "chains", "several", "single", "members"])

@@ -20,7 +20,7 @@ class ExportContents:
     >>> from sklearn.datasets import make_moons
     >>> from softpolytope import SumSoftplusClassifier
     >>> from softpolytope.export import ExportContents
-    >>> model = SumSoftplusClassifier(n_members=4, random_state=0).fit(*make_moons(100, random_state=0))
+    >>> model = SumSoftplusClassifier(n_members=4, random_state=0).fit(*make_moons(200, random_state=0))
     >>> contents = ExportContents.from_model(model.model_)
     >>> contents.estimate, contents.n_draws, contents.pool
     ('mean', 4, 'logarithmic')
@@ -64,7 +64,7 @@ class ExportContents:
         size = f"{format_count(self.n_experts, 'expert')}, {planes}"
         if self.estimate == "mean":
             return f"{count}{each}, pooled by the mean of their {_POOLS[self.pool]}: {size}."
-        kind = "Representative" if self.pool == "logarithmic" else "Best"
+        kind = "Representative" if self.inference == "bootstrap" else "Best"
         own = format_count(self.n_draws, "draw")
         return f"{kind} of {count}{each} ({own}{each}): {size}. {self._describe_agreement()}"
 

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from softpolytope._format import format_count
 from softpolytope._typing import FloatArray
 from softpolytope.inspection._diagnostics import FALSE_ALARMS, PROBABILITY
-from softpolytope.model import MAX_LOG_ODDS, FittedModel, central_interval
+from softpolytope.model import MAX_LOG_ODDS, FittedModel, Pool, central_interval
 
 LEVEL = 0.89
 # An end of an interval is worth a sentence if its error is above this, and above this share of the interval's width.
@@ -60,7 +60,10 @@ def diagnose_members(model: FittedModel) -> list[MemberDiagnosis]:
     for index, (regression, own) in enumerate(zip(regressions, probes, strict=True)):
         suffix = "" if len(regressions) == 1 else f" of class {model.classes.tolist()[index]!r}"
         sides = own.reshape(len(regression.labelings), -1, own.shape[1])
-        found += [diagnose_row(f"{PROBABILITY} {row}{suffix}", sides[:, :, row]) for row in range(own.shape[1])]
+        found += [
+            diagnose_row(f"{PROBABILITY} {row}{suffix}", sides[:, :, row], regression.pool)
+            for row in range(own.shape[1])
+        ]
     return found
 
 
@@ -70,7 +73,7 @@ def has_probes(model: FittedModel) -> bool:
     return len(probes) == len(model.posterior.regressions) and all(own.shape[1] for own in probes)
 
 
-def diagnose_row(name: str, sides: FloatArray) -> MemberDiagnosis:
+def diagnose_row(name: str, sides: FloatArray, pool: Pool = "logarithmic") -> MemberDiagnosis:
     """Diagnose P(y = 1) at one row, given that of the members of each labeling, (labelings, members).
 
     Examples
@@ -81,10 +84,13 @@ def diagnose_row(name: str, sides: FloatArray) -> MemberDiagnosis:
     >>> round(item.probability, 1), round(item.probability_error, 2), item.labeling_p_value > 0.01
     (0.8, 0.03, True)
     """
-    log_odds = np.clip(logit(np.clip(sides, 1e-300, 1.0)), -MAX_LOG_ODDS, MAX_LOG_ODDS)
-    probability = float(expit(log_odds.mean()))
-    # The derivative of the probability by the log odds is p (1 - p).
-    error = probability * (1.0 - probability) * _error_of_mean(log_odds)
+    if pool == "linear":
+        probability, error = float(sides.mean()), _error_of_mean(sides)
+    else:
+        log_odds = np.clip(logit(np.clip(sides, 1e-300, 1.0)), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        probability = float(expit(log_odds.mean()))
+        # The derivative of the probability by the log odds is p (1 - p).
+        error = probability * (1.0 - probability) * _error_of_mean(log_odds)
     low, high = central_interval(sides.reshape(-1), LEVEL).tolist()
     tail = 0.5 * (1.0 - LEVEL)
     errors = quantile_error(sides.reshape(-1), tail), quantile_error(sides.reshape(-1), 1.0 - tail)

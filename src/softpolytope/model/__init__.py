@@ -23,12 +23,11 @@ from softpolytope.model._log_posterior import (
     Observations,
     log_posterior,
 )
-from softpolytope.model._pools import MAX_LOG_ODDS, combine_odds, mean_log_odds
+from softpolytope.model._pools import MAX_LOG_ODDS, Pool, combine_odds, mean_log_odds, pool_probabilities
 from softpolytope.model._posterior import (
     Draws,
     Estimate,
     LabelingPosterior,
-    Pool,
     Posterior,
     RegressionPosterior,
     check_estimate,
@@ -82,6 +81,7 @@ __all__ = [
     "mean_log_odds",
     "mix_bits",
     "poisson_rate",
+    "pool_probabilities",
     "positive_probability",
     "row_hashes",
     "softplus",

@@ -1,12 +1,15 @@
 """Pools of the probabilities of several draws, and of the regressions of several classes, into one."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from softpolytope._typing import FloatArray
 from softpolytope.model._kernels import predict as _predict
+
+Pool = Literal["linear", "logarithmic"]
 
 # Log odds of one draw are limited to this in a logarithmic pool, where one draw that is certain would decide alone.
 MAX_LOG_ODDS = 12.0
@@ -64,6 +67,11 @@ def mean_log_odds(rates: Sequence[FloatArray]) -> FloatArray:
             _predict.multiply_odds(own[start : start + MAX_FACTORS], MAX_LOG_ODDS, product)
             total += sign / (len(own) * len(rates)) * np.log(product)
     return total
+
+
+def pool_probabilities(pool: Pool, rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return P(y = 1) and P(y = 0) of all draws together, given lambda as `mixture_probabilities` takes it."""
+    return mean_probabilities(rates) if pool == "linear" else pooled_probabilities(rates)
 
 
 def pooled_probabilities(rates: list[FloatArray]) -> tuple[FloatArray, FloatArray]:

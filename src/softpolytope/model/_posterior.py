@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Self, TypeVar, get_args
 
 import numpy as np
@@ -13,16 +14,15 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.model._kernels import predict as _predict
 from softpolytope.model._log_posterior import Design
 from softpolytope.model._pools import (
+    Pool,
     combine_odds,
     log_mean_probabilities,
-    mean_probabilities,
     mixture_probabilities,
-    pooled_probabilities,
+    pool_probabilities,
 )
 from softpolytope.model._softplus import log_negative_probability, log_positive_probability
 
 Estimate = Literal["mean", "best"]
-Pool = Literal["linear", "logarithmic"]
 Result = TypeVar("Result")
 
 # Below this, probabilities are computed from their logarithms, this many rows at once.
@@ -170,8 +170,7 @@ class RegressionPosterior:
 
     def probabilities(self, X: Design, estimate: Estimate, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
         """Return P(y = 1) and P(y = 0) of rows, pooled over draws, each precise where it is small."""
-        pool = mean_probabilities if self.pool == "linear" else pooled_probabilities
-        blocks = list(self._map_blocks(X, estimate, n_threads, pool))
+        blocks = list(self._map_blocks(X, estimate, n_threads, partial(pool_probabilities, self.pool)))
         positive, negative = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
         _check_for_overflow(positive)
         return positive, negative

@@ -22,6 +22,7 @@ from numpy.random import Generator
 
 from softpolytope.data import InMemoryDataset, RandomWeights, RowBlock, RowSampler, row_blocks
 from softpolytope.distributions import Streams
+from softpolytope.model import Pool
 from softpolytope.optimize._checkpoints import OptimizedMode
 from softpolytope.optimize._mode import (
     FoundMode,
@@ -67,6 +68,14 @@ def weight_concentration(total_weight: float, max_experts: int) -> float:
         return 1.0
     growth = (total_weight / ROWS_OF_CONCENTRATION_ONE) ** CONCENTRATION_POWER
     return float(np.clip(growth, MIN_CONCENTRATION, MAX_CONCENTRATION))
+
+
+def choose_pool(total_weight: float) -> Pool:
+    """Return how the members' probabilities are pooled for a number of rows, by their weight.
+
+    Of few rows the mean of probabilities predicts better (`benchmarks/few_rows.py`), of more that of log odds.
+    """
+    return "linear" if total_weight < MIN_ROWS_TO_SHARE else "logarithmic"
 
 
 def member_weights(streams: Streams, labeling: int, member: int, batch: int, concentration: float) -> RandomWeights:

@@ -14,8 +14,8 @@ from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import ColumnTransform, Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
-from softpolytope.model import Draws, LabelingPosterior, Pool, Prior, RegressionPosterior
-from softpolytope.optimize._bootstrap import Common, find_members
+from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
+from softpolytope.optimize._bootstrap import Common, choose_pool, find_members
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._minibatch_search import can_use_minibatches
 from softpolytope.optimize._minibatch_search import find_members as find_members_by_minibatches
@@ -88,6 +88,7 @@ def find_modes(
                 size = data.n_rows, data.total_weight
                 common = Common(*size, sampler, settings, streams, optimizer, workers.block_threads)
                 result = find_members(common, labelings, workers.pool, start)
+            result = replace(result, pool=choose_pool(data.total_weight))
             rng = streams.generator(labeling=0, chain=0, sweep=0, step=REPRESENTATIVE, block=0)
             rows = sampler.sample(min(data.n_rows, MAX_ROWS))
             blocks = [sampler.blocks(data.n_rows, is_flipped=bool(labeling)) for labeling in labelings]
@@ -160,5 +161,4 @@ def approximate_posterior(result: ModesResult, transform: ColumnTransform, prior
         best_part = to_draw(result.representatives[side]) if result.representatives else parts[best]
         draws, best_draw = Draws.from_parts(parts), Draws.from_parts([best_part])
         labelings.append(LabelingPosterior(draws, best_draw, len(modes), values, n_active, mass))
-    pool: Pool = "logarithmic" if result.representatives else "linear"
-    return RegressionPosterior(tuple(labelings), pool, result.agreement)
+    return RegressionPosterior(tuple(labelings), result.pool, result.agreement)

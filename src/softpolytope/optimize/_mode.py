@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from softpolytope._typing import BoolArray, FloatArray
 from softpolytope.data import InMemoryDataset, RowBlock
-from softpolytope.model import FlatLogPosterior, FlatPrior, Prior
+from softpolytope.model import FlatLogPosterior, FlatPrior, Pool, Prior
 from softpolytope.parallel import Blocks
 
 # Loss of training log likelihood, in nats, that removing all inactive experts together may cost.
@@ -83,6 +83,7 @@ class ModesResult:
     is_complete: bool  # False if the search was stopped early
     is_interrupted: bool = False  # whether Ctrl-C was pressed; the caller of the search raises KeyboardInterrupt
     representatives: tuple[FoundMode, ...] = ()  # of a bootstrap, by labeling: a mode in the place of all members
+    pool: Pool = "linear"  # of the probabilities of all modes
     agreement: float | None = None  # share of rows for which the representatives decide like all members
 
     @property

@@ -28,7 +28,7 @@ from softpolytope.data import (
 )
 from softpolytope.distributions import Streams
 from softpolytope.model import FlatLogPosterior, RegressionPosterior
-from softpolytope.optimize._bootstrap import member_weights, weight_concentration
+from softpolytope.optimize._bootstrap import choose_pool, member_weights, weight_concentration
 from softpolytope.optimize._fit import SavedModes, approximate_posterior, find_modes
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModeSettings, ModesResult, pruned
 from softpolytope.optimize._representative import nearest_members
@@ -195,7 +195,7 @@ def update_online(
         raise KeyboardInterrupt
     result = _evaluate(online, after, sides, summary)
     if settings.bootstrap:
-        result = _with_nearest(result, rows, labelings)
+        result = _with_nearest(replace(result, pool=choose_pool(features.weight)), rows, labelings)
     posterior = approximate_posterior(result, transform, settings.prior)
     _transform_modes(after, transform.to_original)
     return after, posterior

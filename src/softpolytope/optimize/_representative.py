@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 from scipy import sparse
-from scipy.special import expit
 
 from softpolytope._typing import FloatArray
 from softpolytope.data import InMemoryDataset, RowBlock, row_blocks
-from softpolytope.model import mean_log_odds
+from softpolytope.model import pool_probabilities
 from softpolytope.optimize._mode import FoundMode, LogPosterior, Mode, ModesResult, StoppingRule, poisson_rates, pruned
 from softpolytope.optimize._precision_rate import MIN_PROBABILITY, deal_folds
 from softpolytope.parallel import Blocks
@@ -57,11 +56,12 @@ def with_representatives(
 def nearest_members(result: ModesResult, rows: InMemoryDataset, labelings: tuple[int, ...]) -> Representatives:
     """Return the member of each labeling whose probabilities are nearest to those of all members together."""
     rates = [np.stack([poisson_rates(found.mode, rows) for found in modes]) for modes in result.modes]
-    target = expit(mean_log_odds(rates))
+    target = pool_probabilities(result.pool, rates)[0]
     chosen = [_nearest(own, target, is_flipped=bool(label)) for own, label in zip(rates, labelings, strict=True)]
     modes = [found[number].mode for found, number in zip(result.modes, chosen, strict=True)]
-    together = mean_log_odds([own[number : number + 1] for own, number in zip(rates, chosen, strict=True)])
-    return Representatives(modes, _agreement(together, target, rows.row_weights))
+    own_rates = [own[number : number + 1] for own, number in zip(rates, chosen, strict=True)]
+    found = pool_probabilities(result.pool, own_rates)[0]
+    return Representatives(modes, _agreement(found, target, rows.row_weights))
 
 
 def fit_representatives(
@@ -73,16 +73,16 @@ def fit_representatives(
 ) -> Representatives:
     """Fit a mode of each labeling to the probabilities of its members, from the nearest of them.
 
-    Representatives predict by the mean of their log odds, as members do. If both were fitted to what the members of
+    Representatives are pooled as members are. If both were fitted to what the members of
     both labelings predict together, that mean would be taken twice: where one labeling has no shape for the boundary,
     its flat probabilities would make those of both together half as certain as the members are.
     """
     rates = [np.stack([poisson_rates(found.mode, rows) for found in modes]) for modes in result.modes]
-    target = expit(mean_log_odds(rates))
+    target = pool_probabilities(result.pool, rates)[0]
     is_held_out = deal_folds(rows, N_FOLDS, rng) == 0
     modes, own_rates = [], []
     for side, label in enumerate(labelings):
-        wanted = expit(mean_log_odds([rates[side]]))  # probability of the event of this labeling
+        wanted = pool_probabilities(result.pool, [rates[side]])[0]  # probability of the event of this labeling
         number = _nearest(rates[side], 1.0 - wanted if label else wanted, is_flipped=bool(label))
         mode, rate = result.modes[side][number].mode, float(result.precision_rates[side, number])
         fitted = _with_probabilities(rows, wanted, np.where(is_held_out, 0.0, rows.row_weights))
@@ -90,7 +90,7 @@ def fit_representatives(
         own_rates.append(poisson_rates(mode, rows)[None, :])
         modes.append(_maximize(log_posterior, mode, _with_probabilities(rows, wanted, rows.row_weights), rate, LAST))
     weights = np.where(is_held_out, rows.row_weights, 0.0)
-    return Representatives(modes, _agreement(mean_log_odds(own_rates), target, weights))
+    return Representatives(modes, _agreement(pool_probabilities(result.pool, own_rates)[0], target, weights))
 
 
 def _nearest(rates: FloatArray, target: FloatArray, *, is_flipped: bool) -> int:
@@ -115,9 +115,9 @@ def _maximize(log_posterior: LogPosterior, mode: Mode, rows: InMemoryDataset, ra
     return pruned(log_posterior.maximize(mode, blocks, rate, rule), blocks)[0]
 
 
-def _agreement(log_odds: FloatArray, target: FloatArray, weights: FloatArray) -> float:
-    """Return the share of rows for which log odds decide as the target probabilities do; one for no rows."""
+def _agreement(found: FloatArray, target: FloatArray, weights: FloatArray) -> float:
+    """Return the share of rows for which probabilities decide as the target ones do; one for no rows."""
     total = float(weights.sum())
     # From the rows that they decide otherwise, so that rounding cannot lift it above one.
-    differing = float(weights @ ((log_odds > 0.0) != (target > 0.5)))
+    differing = float(weights @ ((found > 0.5) != (target > 0.5)))
     return max(1.0 - differing / total, 0.0) if total > 0.0 else 1.0

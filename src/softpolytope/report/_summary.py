@@ -155,6 +155,11 @@ class Summary:
         return "mode" if self.model.inference == "map" else "draw"
 
     @property
+    def averages_log_odds(self) -> bool:
+        """Whether the log odds of all draws are averaged, not their probabilities."""
+        return self.model.posterior.regressions[0].pool == "logarithmic"
+
+    @property
     def best_noun(self) -> str:
         """Noun for the set of parameters whose experts are shown."""
         return "representative" if self.model.is_bootstrap else f"best {self.draw_noun}"

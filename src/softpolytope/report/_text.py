@@ -68,7 +68,8 @@ def _describe_fit(summary: Summary) -> str:
         best = summary.best_noun if model.is_bootstrap else f"{summary.draw_noun} with the highest training likelihood"
         return f"{text} Predictions use only the {best}."
     if model.is_bootstrap:
-        return f"{text} Predictions average the log odds of all members."
+        averaged = "average the log odds of" if summary.averages_log_odds else "average over"
+        return f"{text} Predictions {averaged} all members."
     return f"{text} Predictions average over all {summary.draw_noun}s."
 
 
@@ -76,7 +77,7 @@ def _describe_probability(summary: Summary) -> str:
     model, is_binary = summary.model, len(summary.classes) == 2
     averages = [] if model.estimate == "best" else [f"{summary.draw_noun}s"]
     averages += ["both labelings"] if len(model.posterior.regressions[0].labelings) == 2 else []
-    pooled = "with log odds averaged" if model.is_bootstrap else "averaged"
+    pooled = "with log odds averaged" if summary.averages_log_odds else "averaged"
     steps = f", {pooled} over {join_names(averages)}" if averages else ""
     steps += "" if is_binary else ", and normalized to sum to one over the classes"
     event, outcome = (f"“{summary.classes[1]}”",) * 2 if is_binary else ("a class", "of that class")
