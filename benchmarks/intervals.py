@@ -31,7 +31,8 @@ N_NEW_ROWS = 500
 FITS = {
     "default": {},
     "chains": {"inference": "gibbs"},
-    "chains, given prior": {"inference": "gibbs", "start": "random"},
+    "chains, random start": {"inference": "gibbs", "start": "random"},
+    "modes": {"inference": "map"},
 }
 CONTROL = "control"
 SETS_BY_ROWS = {200: 40, 1000: 40, 5000: 10}

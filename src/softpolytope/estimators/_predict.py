@@ -133,8 +133,8 @@ def predict_interval(classifier: "SoftplusBase", X: ArrayLike, level: float = 0.
 
     The ends are quantiles over the members of a bootstrap (the default), which approximate the posterior, or over draws
     from the posterior (`inference="gibbs"`). A model of plain modes (`inference="map"`) raises a ValueError: they only
-    show how far optimizations from different starts disagree, and with 200 rows or more, intervals of 89 % made of them
-    contain the true probability in about one case of five or fewer (docs/defaults.md). `predict_proba_draws` returns
+    show how far optimizations from different starts disagree, and intervals of 89 % made of them contain the true
+    probability in about half of all cases (docs/results/intervals.md). `predict_proba_draws` returns
     the probabilities by mode.
 
     Parameters

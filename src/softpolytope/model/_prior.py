@@ -32,7 +32,7 @@ class Prior:
     precision_rate : float or "learned"
         Rate of the precision of each coefficient (b_t). With "learned", chains draw a rate for each expert and layer,
         with prior Gamma(1, 1); searches for modes select one of six rates for all experts and layers on held-out rows
-        (with fewer than 150 rows, one for each restart).
+        (with fewer than 150 rows, one for each restart), and members of a bootstrap one each.
 
     Examples
     --------

@@ -49,8 +49,8 @@ ROWS_OF_CONCENTRATION_ONE = 300.0
 CONCENTRATION_POWER = 0.35
 MIN_CONCENTRATION, MAX_CONCENTRATION = 1.25, 3.0
 
-# Steps of a member, which name its random streams.
-_START, _FOLDS, _WEIGHTS = range(16, 19)
+# Steps of a member, which name its random streams, and that of the representatives.
+_START, _FOLDS, _WEIGHTS, REPRESENTATIVE = range(16, 20)
 
 
 def weight_concentration(total_weight: float, max_experts: int) -> float:
@@ -73,7 +73,7 @@ def weight_concentration(total_weight: float, max_experts: int) -> float:
 def choose_pool(total_weight: float) -> Pool:
     """Return how the members' probabilities are pooled for a number of rows, by their weight.
 
-    Of few rows the mean of probabilities predicts better (`benchmarks/few_rows.py`), of more that of log odds.
+    Of few rows the mean of probabilities predicts better, of more that of log odds (docs/results/defaults.md).
     """
     return "linear" if total_weight < MIN_ROWS_TO_SHARE else "logarithmic"
 

@@ -15,7 +15,7 @@ from softpolytope.data import ColumnTransform, Dataset
 from softpolytope.distributions import Streams
 from softpolytope.exceptions import BlocksLostError
 from softpolytope.model import Draws, LabelingPosterior, Prior, RegressionPosterior
-from softpolytope.optimize._bootstrap import Common, choose_pool, find_members
+from softpolytope.optimize._bootstrap import REPRESENTATIVE, Common, choose_pool, find_members
 from softpolytope.optimize._checkpoints import ModeCheckpoints
 from softpolytope.optimize._minibatch_search import can_use_minibatches
 from softpolytope.optimize._minibatch_search import find_members as find_members_by_minibatches
@@ -25,8 +25,6 @@ from softpolytope.optimize._representative import MAX_ROWS, with_representatives
 from softpolytope.optimize._search import SAMPLE, Search, Workers
 from softpolytope.parallel import BlockThreads, Reporting, RunOptions, make_fingerprint, one_blas_thread
 
-# The step of the random streams of representatives.
-REPRESENTATIVE = 19
 # With fewer degrees of freedom than the t law of the sampler's default prior: what is not needed shrinks more, what is
 # needed less.
 DEFAULT_PRIOR = Prior(precision_shape=0.5, precision_rate="learned")
